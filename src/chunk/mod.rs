@@ -1,0 +1,191 @@
+//! The chunk layer: the octets of a chunked body → chunk records
+//! (RFC 9112 §7.1).
+
+use smallvec::SmallVec;
+
+use crate::tcp::Piece;
+use crate::units::{FrameNo, Stamp};
+
+/// Consecutive octets of a stream that one frame delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// How many octets.
+    pub len: u64,
+    /// The frame that delivered them first; `None` where the capture lacks them.
+    pub frame: Option<FrameNo>,
+}
+
+/// How a chunk's payload is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    /// CRLF, as RFC 9112 §7.1 wants it.
+    CrLf,
+    /// A bare LF, tolerated behind a size line that ended in one.
+    Lf,
+    /// The capture lacks it, or some of it, but the chunk's payload is over.
+    Lost,
+    /// It has not come: the body ended first.
+    None,
+}
+
+/// One chunk of a chunked body, with the edges that it had on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Its number in its body, from 1.
+    pub index: u64,
+    /// The size line as on the wire, its line end included.
+    pub size_line: SmallVec<[u8; 24]>,
+    /// The size in octets.
+    pub size: u64,
+    /// Where its payload begins in the de-chunked body (lost octets count).
+    pub offset: u64,
+    /// How many payload octets the capture holds.
+    pub received: u64,
+    /// How its payload is closed.
+    pub closing: Closing,
+    /// Whether the body ended before the payload did: the rest of it was never
+    /// captured or never sent (a hole in the middle doesn't count).
+    pub unfinished: bool,
+    /// The stream offset of its size line's first octet.
+    pub at: u64,
+    /// The frames of its size line, payload and closing, run by run, from `at` on.
+    pub trail: SmallVec<[Run; 3]>,
+    /// The earliest arrival of any of its octets (by frame number).
+    pub first: Stamp,
+    /// The latest arrival of any of its octets: when it was whole.
+    pub last: Stamp,
+    /// The first received payload octets, as many as are kept.
+    pub payload: Vec<u8>,
+}
+
+impl Chunk {
+    /// The size as written: the hex digits of the size line.
+    #[must_use]
+    pub fn size_hex(&self) -> &str {
+        let digits = self.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
+        self.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
+    }
+
+    /// The chunk extensions as written, from the `;` on, without the line end;
+    /// octets that aren't UTF-8 as U+FFFD.
+    #[must_use]
+    pub fn extensions(&self) -> Option<String> {
+        extensions(&self.size_line)
+    }
+
+    /// The frames of its octets, ascending, without duplicates.
+    #[must_use]
+    pub fn frames(&self) -> Vec<FrameNo> {
+        frames(&self.trail)
+    }
+
+    /// How many payload octets the capture lacks in the middle of the chunk.
+    #[must_use]
+    pub fn lacks_octets(&self) -> bool {
+        self.trail.iter().any(|run| run.frame.is_none()) && self.received < self.size
+    }
+}
+
+/// The extensions of a size line, from the `;` on.
+pub(crate) fn extensions(size_line: &[u8]) -> Option<String> {
+    let line = size_line.strip_suffix(b"\n").unwrap_or(size_line);
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let start = memchr::memchr(b';', line)?;
+    line.get(start..).map(|text| String::from_utf8_lossy(text).into_owned())
+}
+
+/// The frames of some runs, ascending, without duplicates.
+pub(crate) fn frames(trail: &[Run]) -> Vec<FrameNo> {
+    let mut frames: Vec<FrameNo> = trail.iter().filter_map(|run| run.frame).collect();
+    if !frames.is_sorted_by(|a, b| a < b) {
+        frames.sort_unstable();
+        frames.dedup();
+    }
+    frames
+}
+
+/// The last chunk, of size zero, with the trailer section behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastChunk {
+    /// The size line as on the wire, its line end included.
+    pub size_line: SmallVec<[u8; 24]>,
+    /// The stream offset of its first octet.
+    pub at: u64,
+    /// The frames of its size line, the trailer section and the final empty
+    /// line, run by run, from `at` on.
+    pub trail: SmallVec<[Run; 3]>,
+    /// When its last octet that was received arrived.
+    pub last: Stamp,
+    /// The trailer fields.
+    pub trailers: Vec<(String, String)>,
+}
+
+/// What a chunked body consists of, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChunkToken<'a> {
+    /// A valid size line of a chunk with payload.
+    Begin {
+        /// The chunk's number, from 1.
+        index: u64,
+        /// Where its payload begins in the de-chunked body.
+        offset: u64,
+        /// Its size in octets.
+        size: u64,
+    },
+    /// Payload octets of the chunk that began.
+    Payload {
+        /// Where they lie in the de-chunked body.
+        offset: u64,
+        /// The octets.
+        piece: Piece<'a>,
+    },
+    /// Payload octets that the capture lacks.
+    Missing {
+        /// Where they lie in the de-chunked body.
+        offset: u64,
+        /// How many.
+        len: u64,
+    },
+    /// The chunk that began is over, whole or not.
+    End(Box<Chunk>),
+    /// The last chunk and its trailer section, as far as they came. Comes at
+    /// the end of the body, also where the final empty line is missing.
+    Last(Box<LastChunk>),
+}
+
+/// Where a sender left the grammar of RFC 9112 so that a careful receiver
+/// still reads on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Lenience {
+    /// White space between a chunk size and the line end.
+    SpaceAfterSize,
+    /// A bare LF as a line end of a size line, a payload, or a trailer.
+    BareLfInChunks,
+    /// A bare LF as a line end in a head.
+    BareLfInHead,
+    /// `Transfer-Encoding: chunked` given twice.
+    ChunkedTwice,
+    /// Both Transfer-Encoding and Content-Length.
+    LengthBesideChunked,
+    /// Several Content-Length fields, or a list, of the same value.
+    LengthTwice,
+    /// A folded field.
+    ObsFold,
+    /// White space before a field's colon.
+    SpaceBeforeColon,
+    /// Blank lines before a start line.
+    BlankLineBeforeStart,
+    /// A response's last transfer coding isn't chunked: it is read to the close.
+    NotChunkedLast,
+}
+
+/// Why chunk framing is broken, with what stands on the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FramingFault {
+    /// The chunk in which it happens; `None` between chunks.
+    pub chunk: Option<u64>,
+    /// The packet with the octet at fault.
+    pub stamp: Stamp,
+    /// What is wrong, one clause that names the rule.
+    pub message: String,
+}

@@ -1,0 +1,173 @@
+//! The HTTP layer: stream data of both directions → heads, bodies, exchanges
+//! (RFC 9112).
+
+use std::net::SocketAddr;
+
+use crate::chunk::{ChunkToken, FramingFault, Lenience};
+use crate::tcp::{Gap, Piece};
+use crate::units::Stamp;
+
+/// The request or the response of an exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// From the client.
+    Request,
+    /// From the server.
+    Response,
+}
+
+/// Header fields in order, as received; a fold is one space.
+pub type Fields = Vec<(String, String)>;
+
+/// A request's head. What was not captured is `None`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestHead {
+    /// `GET`.
+    pub method: Option<String>,
+    /// The request target as written.
+    pub target: Option<String>,
+    /// `HTTP/1.1`.
+    pub version: Option<String>,
+    /// The header fields.
+    pub fields: Option<Fields>,
+    /// The frame and time of its first octet.
+    pub stamp: Option<Stamp>,
+}
+
+/// A response's head. What was not captured is `None`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ResponseHead {
+    /// The status code.
+    pub status: Option<u16>,
+    /// The reason phrase, empty where there is none.
+    pub reason: Option<String>,
+    /// `HTTP/1.1`.
+    pub version: Option<String>,
+    /// The header fields.
+    pub fields: Option<Fields>,
+    /// The frame and time of its first octet.
+    pub stamp: Option<Stamp>,
+}
+
+/// How a body is delimited (RFC 9112 §6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// The chunked transfer coding.
+    Chunked,
+    /// A declared length in octets.
+    ContentLength(u64),
+    /// The close of the connection.
+    Close,
+    /// There is no body.
+    None,
+    /// The connection became a tunnel (101, or CONNECT with 2xx).
+    Tunnel,
+}
+
+/// How a body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BodyEnd {
+    /// As its framing says.
+    Complete,
+    /// The capture ends first.
+    Open,
+    /// The receiver closed or reset the connection first.
+    Aborted,
+    /// The sender closed or reset the connection first.
+    Truncated,
+    /// The framing is invalid.
+    Broken,
+    /// The capture lacks octets that are needed to find the rest.
+    Lost,
+}
+
+/// What a body consists of, in order: one `Begin`, then data, then one `End`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyEvent<'a> {
+    /// The head said how the body is delimited.
+    Begin {
+        /// `None` where the head lacks octets, so that nobody can know.
+        framing: Option<Framing>,
+        /// How many octets before a place to join the stream were skipped;
+        /// `None` for a body that was seen from its head on.
+        joined: Option<u64>,
+    },
+    /// Octets of a body that isn't chunked, or of a tunnel.
+    Data(Piece<'a>),
+    /// Octets of such a body that the capture lacks.
+    Missing(Gap),
+    /// The next token of a chunked body.
+    Chunk(ChunkToken<'a>),
+    /// The body is over.
+    End {
+        /// How.
+        end: BodyEnd,
+        /// The packet that ended it: the last octet's, the FIN's or RST's;
+        /// `None` where the capture ended.
+        stamp: Option<Stamp>,
+        /// Whether the connection was reset rather than closed.
+        reset: bool,
+        /// What is wrong, where it is broken.
+        fault: Option<FramingFault>,
+    },
+}
+
+/// What a stream speaks, if it isn't HTTP/1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Protocol {
+    /// TLS: encrypted.
+    Tls,
+    /// HTTP/2 in clear.
+    Http2,
+    /// Something else.
+    Other,
+}
+
+/// What a connection yields, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HttpEvent<'a> {
+    /// The roles of the endpoints are known; comes before any head.
+    Roles {
+        /// The client.
+        client: SocketAddr,
+        /// The server.
+        server: SocketAddr,
+    },
+    /// A request's head; exchanges are numbered on their stream from 0.
+    Request {
+        /// The exchange.
+        index: u64,
+        /// The head.
+        head: Box<RequestHead>,
+    },
+    /// A final response's head (or the last interim one, if none followed).
+    Response {
+        /// The exchange.
+        index: u64,
+        /// The head.
+        head: Box<ResponseHead>,
+    },
+    /// A part of a body.
+    Body {
+        /// The exchange.
+        index: u64,
+        /// Whose body.
+        side: Side,
+        /// The part.
+        event: BodyEvent<'a>,
+    },
+    /// Nothing more comes of an exchange; its bodies have ended.
+    ExchangeEnd {
+        /// The exchange.
+        index: u64,
+    },
+    /// The sender left the grammar, and was read all the same.
+    Lenient(Lenience, Stamp),
+    /// A head lacks octets.
+    IncompleteHead(Side, Stamp),
+    /// The stream was joined in the middle, this many octets of the direction
+    /// behind its first one known or behind the last one read.
+    Joined(Side, u64, Stamp),
+    /// The stream is not HTTP/1; nothing else comes of it.
+    NotHttp(Protocol),
+}

@@ -1,0 +1,62 @@
+//! The one place that bounds memory. Each number has its reason beside it;
+//! crossing one yields a value that reaches the report.
+
+/// Bounds on what the layers keep. All sizes are octets.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Limits {
+    /// A read of the capture: larger blocks leave the processor's cache.
+    pub read_block: usize,
+    /// The largest record or block of a capture file that is still believed:
+    /// a length field that was damaged must not fill memory. Wireshark's own
+    /// cap for a packet is 256 KiB, for D-Bus 128 MiB; blocks may be larger.
+    pub capture_block: usize,
+    /// Octets that arrived ahead of a gap, kept for one direction of a stream:
+    /// twice the largest receive window that Linux grows to by default (6 MiB).
+    pub out_of_order_stream: usize,
+    /// The same for all streams together.
+    pub out_of_order_total: usize,
+    /// Packets of a connection that a gap may outlive its acknowledgement by:
+    /// captures on several interfaces or queues interleave this far.
+    pub gap_patience_packets: u32,
+    /// A head (start line and fields): the largest that common servers accept.
+    pub head: usize,
+    /// A chunk-size line with its extensions: what the contract settles.
+    pub size_line: usize,
+    /// A trailer section, like a head.
+    pub trailer: usize,
+    /// Payload kept of one chunk for the reports.
+    pub payload: usize,
+    /// Octets held back while looking for a place to join a stream: the
+    /// largest chunk that such a place can be recognised by.
+    pub join_window: usize,
+    /// Streams with state; the longest idle one is let go beyond that.
+    pub open_streams: usize,
+    /// Octets of incomplete fragmented datagrams, all together.
+    pub fragments: usize,
+    /// Chunks whose verdict is known but whose events are not yet.
+    pub pending_chunks: usize,
+    /// Payload octets kept with such chunks.
+    pub pending_payload: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            read_block: 256 << 10,
+            capture_block: 128 << 20,
+            out_of_order_stream: 12 << 20,
+            out_of_order_total: 128 << 20,
+            gap_patience_packets: 64,
+            head: 64 << 10,
+            size_line: 4 << 10,
+            trailer: 64 << 10,
+            payload: 16 << 20,
+            join_window: 4 << 20,
+            open_streams: 100_000,
+            fragments: 16 << 20,
+            pending_chunks: 4096,
+            pending_payload: 16 << 20,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The TCP layer: segments → the octets of each direction, in order.
+
+use std::borrow::Cow;
+use std::net::SocketAddr;
+
+use crate::units::{Stamp, StreamId};
+
+/// One direction of a connection, named by its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the endpoint that opened the connection (that sent the first SYN;
+    /// without a handshake, the first packet's sender).
+    Forward,
+    /// From the other endpoint.
+    Backward,
+}
+
+impl Direction {
+    /// The other direction.
+    #[must_use]
+    pub const fn reverse(self) -> Self {
+        match self {
+            Self::Forward => Self::Backward,
+            Self::Backward => Self::Forward,
+        }
+    }
+}
+
+/// Octets of one direction that are next in order and arrived in one segment.
+///
+/// Offsets count from the first octet after the SYN, or, where the SYN was not
+/// seen, from the first octet known of; they don't wrap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The offset of the first octet in its direction.
+    pub at: u64,
+    /// The octets: borrowed from the frame, or owned where they had to wait.
+    pub bytes: Cow<'a, [u8]>,
+    /// The packet that delivered them first.
+    pub stamp: Stamp,
+    /// The packet that made them contiguous with all before them: when a
+    /// receiver could read them.
+    pub released: Stamp,
+    /// Whether the first octet is the first of a segment's payload.
+    pub segment_start: bool,
+}
+
+/// Octets of one direction that the capture lacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap {
+    /// The offset of the first lacking octet.
+    pub at: u64,
+    /// How many octets lack.
+    pub len: u64,
+    /// The packet at which the gap was given up.
+    pub noticed: Stamp,
+}
+
+/// How a connection was first seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Opening {
+    /// The endpoint that sends [`Direction::Forward`].
+    pub initiator: SocketAddr,
+    /// The endpoint that sends [`Direction::Backward`].
+    pub responder: SocketAddr,
+    /// Whether a SYN or SYN-ACK was seen. Without one the stream was joined in
+    /// the middle, and who is the client is for the layer above to find out.
+    pub handshake: bool,
+    /// The first packet.
+    pub stamp: Stamp,
+}
+
+/// What a connection yields, in causal order: no item of one direction comes
+/// before the octets of the other that its segment acknowledges.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StreamItem<'a> {
+    /// A connection was seen for the first time.
+    Open(Opening),
+    /// Octets, in order.
+    Data(Direction, Piece<'a>),
+    /// A hole: octets that will not come any more.
+    Gap(Direction, Gap),
+    /// The sender of this direction closed it; all its octets came before.
+    Fin(Direction, Stamp),
+    /// The sender of this direction reset the connection. `lost` tells that
+    /// octets before it were never captured.
+    Reset {
+        /// Who reset.
+        by: Direction,
+        /// The packet that did.
+        stamp: Stamp,
+        /// Whether octets of that direction are missing before it.
+        lost: bool,
+    },
+    /// Copies of the same octets differed; the first received ones count.
+    Conflict(Direction, Stamp),
+    /// Nothing more comes of this connection; always the last item.
+    Closed(Close),
+}
+
+/// Why nothing more comes of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Close {
+    /// Both sides closed it, or one reset it, or a new one took its place.
+    Ended,
+    /// It was let go to bound memory, though it may go on.
+    Evicted,
+    /// The capture ended.
+    CaptureEnd,
+}
+
+/// Receives what connections yield.
+pub trait StreamSink {
+    /// Takes the next item of a stream.
+    fn item(&mut self, stream: StreamId, item: StreamItem<'_>);
+}
+
+impl<F: FnMut(StreamId, StreamItem<'_>)> StreamSink for F {
+    fn item(&mut self, stream: StreamId, item: StreamItem<'_>) {
+        self(stream, item);
+    }
+}

@@ -1,0 +1,181 @@
+//! Frame numbers, times and offsets: the units that the layers share.
+
+use std::fmt;
+use std::num::NonZeroU64;
+
+/// A packet's number in its capture, from 1, as Wireshark's `frame.number`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameNo(NonZeroU64);
+
+impl FrameNo {
+    /// The frame with this number; 0 counts as 1.
+    #[must_use]
+    pub const fn new(number: u64) -> Self {
+        match NonZeroU64::new(number) {
+            Some(number) => Self(number),
+            None => Self(NonZeroU64::MIN),
+        }
+    }
+
+    /// The number, from 1.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for FrameNo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A packet's time: seconds since 1970-01-01T00:00:00Z and a decimal fraction
+/// with the decimals of the interface's resolution.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Timestamp {
+    seconds: i64,
+    /// In units of 10^-decimals, below 10^decimals.
+    fraction: u64,
+    /// At most 19.
+    decimals: u8,
+}
+
+impl Timestamp {
+    /// The most decimals that a time keeps: a fraction fits 64 bits.
+    pub const MAX_DECIMALS: u8 = 19;
+
+    /// A time from whole seconds (floor) and `fraction` × 10^-`decimals`
+    /// seconds. A fraction of a second or more is carried over; decimals
+    /// beyond [`Self::MAX_DECIMALS`] are cut.
+    #[must_use]
+    pub fn new(seconds: i64, fraction: u64, decimals: u8) -> Self {
+        let (mut fraction, mut decimals) = (fraction, decimals);
+        while decimals > Self::MAX_DECIMALS {
+            fraction /= 10;
+            decimals -= 1;
+        }
+        let second = 10u64.pow(u32::from(decimals));
+        let carry = i64::try_from(fraction / second).unwrap_or(i64::MAX);
+        Self { seconds: seconds.saturating_add(carry), fraction: fraction % second, decimals }
+    }
+
+    /// Whole seconds since 1970 (floor).
+    #[must_use]
+    pub const fn seconds(self) -> i64 {
+        self.seconds
+    }
+
+    /// Decimals of the fraction.
+    #[must_use]
+    pub const fn decimals(self) -> u8 {
+        self.decimals
+    }
+
+    /// The time since `earlier`, in nanoseconds (toward zero); negative where
+    /// `earlier` is later.
+    #[must_use]
+    pub fn nanos_since(self, earlier: Self) -> i128 {
+        self.nanos() - earlier.nanos()
+    }
+
+    fn nanos(self) -> i128 {
+        let fraction = if self.decimals <= 9 {
+            u128::from(self.fraction) * 10u128.pow(9 - u32::from(self.decimals))
+        } else {
+            u128::from(self.fraction) / 10u128.pow(u32::from(self.decimals) - 9)
+        };
+        i128::from(self.seconds) * 1_000_000_000 + i128::try_from(fraction).unwrap_or(0)
+    }
+
+    /// Whether RFC 3339 can write it: its years are 0000 to 9999.
+    #[must_use]
+    pub fn is_writable(self) -> bool {
+        // 0000-01-01T00:00:00Z to 9999-12-31T23:59:59Z
+        (-62_167_219_200..=253_402_300_799).contains(&self.seconds)
+    }
+}
+
+/// RFC 3339 in UTC, with all decimals: `2023-08-02T13:10:02.123456Z`.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Times that RFC 3339 can't write never reach a report; the epoch
+        // stands in so that formatting can't fail.
+        let seconds = if self.is_writable() { self.seconds } else { 0 };
+        let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+        let time = jiff::tz::Offset::UTC.to_datetime(time);
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
+            time.year(),
+            time.month(),
+            time.day(),
+            time.hour(),
+            time.minute(),
+            time.second()
+        )?;
+        if self.decimals > 0 {
+            write!(f, ".{:0width$}", self.fraction, width = usize::from(self.decimals))?;
+        }
+        f.write_str("Z")
+    }
+}
+
+/// The frame that delivered an octet, and its time where the capture has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Stamp {
+    /// The frame.
+    pub frame: FrameNo,
+    /// Its time; pcapng's simple packet blocks have none.
+    pub at: Option<Timestamp>,
+}
+
+impl Stamp {
+    /// A stamp without a time.
+    #[must_use]
+    pub const fn untimed(frame: u64) -> Self {
+        Self { frame: FrameNo::new(frame), at: None }
+    }
+}
+
+/// A TCP stream's number, as Wireshark's `tcp.stream`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(pub u64);
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_keep_the_decimals_of_their_resolution() {
+        let text = |s, f, d| Timestamp::new(s, f, d).to_string();
+        assert_eq!(text(1_690_981_802, 123_456, 6), "2023-08-02T13:10:02.123456Z");
+        assert_eq!(text(1_690_981_802, 1, 9), "2023-08-02T13:10:02.000000001Z");
+        assert_eq!(text(0, 0, 0), "1970-01-01T00:00:00Z");
+        assert_eq!(text(-1, 5, 1), "1969-12-31T23:59:59.5Z");
+        assert_eq!(text(253_402_300_799, 0, 3), "9999-12-31T23:59:59.000Z");
+        assert_eq!(text(0, 1_500_000, 6), "1970-01-01T00:00:01.500000Z");
+    }
+
+    #[test]
+    fn differences_are_exact_across_resolutions() {
+        let micro = Timestamp::new(10, 500_000, 6);
+        let nano = Timestamp::new(8, 999_999_999, 9);
+        assert_eq!(micro.nanos_since(nano), 1_500_000_001);
+        assert_eq!(nano.nanos_since(micro), -1_500_000_001);
+        assert_eq!(Timestamp::new(0, 1_999, 12).nanos_since(Timestamp::new(0, 0, 0)), 1);
+    }
+
+    #[test]
+    fn years_beyond_rfc_3339_are_known() {
+        assert!(!Timestamp::new(253_402_300_800, 0, 6).is_writable());
+        assert!(Timestamp::new(-62_167_219_200, 0, 6).is_writable());
+        assert!(!Timestamp::new(i64::MIN, 0, 6).is_writable());
+    }
+}
