@@ -230,7 +230,7 @@ impl Recogniser {
                         }
                         Shape::Object => {
                             self.nesting.open(true);
-                            State::FirstName
+                            self.member(State::FirstName, &mut unread, listener)
                         }
                         Shape::Array => {
                             self.nesting.open(false);
@@ -283,7 +283,7 @@ impl Recogniser {
                     match (octet, in_object) {
                         (b',', true) => {
                             unread = behind;
-                            state = State::Name;
+                            state = self.member(State::Name, &mut unread, listener);
                         }
                         (b',', false) => {
                             unread = behind;
@@ -347,18 +347,11 @@ impl Recogniser {
                     state = State::Value;
                 }
                 State::InNumber(mut number) => {
-                    let next = loop {
-                        let Some((&octet, behind)) = unread.split_first() else {
-                            break None;
-                        };
-                        let Some(longer) = number.with(octet) else {
-                            break Some(octet);
-                        };
-                        number = longer;
-                        unread = behind;
-                    };
+                    number.read(&mut unread);
                     state = State::InNumber(number);
-                    let Some(octet) = next else { break Step::Open };
+                    let Some(&octet) = unread.first() else {
+                        break Step::Open;
+                    };
                     // RFC 8259 §6: leading zeros are not allowed.
                     if !number.may_end() || (number == Number::Zero && octet.is_ascii_digit()) {
                         break Step::Fault(self.fault(state, octet));
@@ -414,6 +407,37 @@ impl Recogniser {
         step
     }
 
+    /// Reads what most members begin with, `"name":"value"` or `"name":`, as
+    /// far as that is ASCII without escapes and nobody listens: the state
+    /// behind it. The states do the rest.
+    #[inline(always)]
+    fn member<L: Listener>(&mut self, state: State, unread: &mut &[u8], listener: &L) -> State {
+        if L::LISTENS && self.nesting.depth == listener.depth() {
+            return state;
+        }
+        let Some((b'"', behind)) = begin(unread) else {
+            return state;
+        };
+        *unread = behind;
+        self.told = false;
+        if !string::read_plain(unread) {
+            return State::InName;
+        }
+        let Some((b':', behind)) = begin(unread) else {
+            return State::Colon;
+        };
+        *unread = behind;
+        let Some((b'"', behind)) = begin(unread) else {
+            return State::Value;
+        };
+        *unread = behind;
+        if string::read_plain(unread) {
+            State::Next
+        } else {
+            State::InString
+        }
+    }
+
     /// What is wrong with an octet outside of strings.
     #[cold]
     fn fault(&self, state: State, octet: u8) -> String {
@@ -442,22 +466,51 @@ impl Recogniser {
 }
 
 impl Number {
-    /// The number with one more octet, if that can belong to it.
+    /// Reads what can belong to the number from the front of `rest`.
     #[inline(always)]
-    const fn with(self, octet: u8) -> Option<Self> {
-        Some(match (self, octet) {
-            (Self::Integer, b'0'..=b'9') => Self::Integer,
-            (Self::Fraction | Self::Point, b'0'..=b'9') => Self::Fraction,
-            (Self::Minus, b'0') => Self::Zero,
-            (Self::Minus, b'1'..=b'9') => Self::Integer,
-            (Self::Zero | Self::Integer, b'.') => Self::Point,
-            (Self::Zero | Self::Integer | Self::Fraction, b'e' | b'E') => Self::Exponent,
-            (Self::Exponent, b'+' | b'-') => Self::ExponentSign,
-            (Self::Exponent | Self::ExponentSign | Self::ExponentDigits, b'0'..=b'9') => {
-                Self::ExponentDigits
+    fn read(&mut self, rest: &mut &[u8]) {
+        if *self == Self::Minus {
+            match rest.split_first() {
+                Some((b'0', behind)) => (*self, *rest) = (Self::Zero, behind),
+                Some((b'1'..=b'9', behind)) => (*self, *rest) = (Self::Integer, behind),
+                _ => return,
             }
-            _ => return None,
-        })
+        }
+        if *self == Self::Integer {
+            skip_digits(rest);
+        }
+        if matches!(self, Self::Zero | Self::Integer) {
+            match rest.split_first() {
+                Some((b'.', behind)) => (*self, *rest) = (Self::Point, behind),
+                Some((b'e' | b'E', behind)) => (*self, *rest) = (Self::Exponent, behind),
+                _ => return,
+            }
+        }
+        if *self == Self::Point {
+            let Some((b'0'..=b'9', behind)) = rest.split_first() else {
+                return;
+            };
+            (*self, *rest) = (Self::Fraction, behind);
+        }
+        if *self == Self::Fraction {
+            skip_digits(rest);
+            let Some((b'e' | b'E', behind)) = rest.split_first() else {
+                return;
+            };
+            (*self, *rest) = (Self::Exponent, behind);
+        }
+        if *self == Self::Exponent
+            && let Some((b'+' | b'-', behind)) = rest.split_first()
+        {
+            (*self, *rest) = (Self::ExponentSign, behind);
+        }
+        if matches!(self, Self::Exponent | Self::ExponentSign) {
+            let Some((b'0'..=b'9', behind)) = rest.split_first() else {
+                return;
+            };
+            (*self, *rest) = (Self::ExponentDigits, behind);
+        }
+        skip_digits(rest);
     }
 
     /// Whether it is a number if nothing more belongs to it.
@@ -481,6 +534,14 @@ pub(super) fn skip_space(rest: &mut &[u8]) {
             Some((b' ' | b'\t' | b'\n' | b'\r', behind)) => *rest = behind,
             _ => return,
         }
+    }
+}
+
+/// Drops digits from the front.
+#[inline]
+fn skip_digits(rest: &mut &[u8]) {
+    while let Some((b'0'..=b'9', behind)) = rest.split_first() {
+        *rest = behind;
     }
 }
 

@@ -23,7 +23,8 @@ impl<const LIMIT: usize> Kept<LIMIT> {
     pub(super) fn push(&mut self, octets: &[u8]) {
         let room = LIMIT.saturating_sub(self.octets.len());
         self.cut |= octets.len() > room;
-        self.octets.extend(octets.iter().take(room));
+        self.octets
+            .extend_from_slice(octets.get(..room).unwrap_or(octets));
     }
 
     /// Forgets it all.

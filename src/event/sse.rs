@@ -35,7 +35,7 @@ pub(super) struct EventStream {
     /// Whether that holds a NUL.
     nul: bool,
     event: Literal,
-    id: Option<Literal>,
+    id: Literal,
     data: Head,
 }
 
@@ -47,6 +47,8 @@ struct Block {
     field: bool,
     /// Whether `data` is.
     data: bool,
+    /// Whether an `id` that counts is.
+    id: bool,
 }
 
 /// Where in a line the octets that were read end.
@@ -87,7 +89,7 @@ impl EventStream {
             value: Literal::default(),
             nul: false,
             event: Literal::default(),
-            id: None,
+            id: Literal::default(),
             data: Head::default(),
         }
     }
@@ -169,6 +171,7 @@ impl EventStream {
                         start: offset,
                         field: false,
                         data: false,
+                        id: false,
                     });
                     block.field |= !comment;
                     self.name.clear();
@@ -240,7 +243,12 @@ impl EventStream {
         match field {
             Field::Event => std::mem::swap(&mut self.event, &mut self.value),
             // An id with a NUL is ignored.
-            Field::Id if !self.nul => self.id = Some(std::mem::take(&mut self.value)),
+            Field::Id if !self.nul => {
+                std::mem::swap(&mut self.id, &mut self.value);
+                if let Some(block) = &mut self.block {
+                    block.id = true;
+                }
+            }
             Field::Id | Field::Data | Field::Other => {}
         }
         None
@@ -248,34 +256,38 @@ impl EventStream {
 
     /// An empty line ends.
     fn end_of_block(&mut self, end: u64) -> EventItem {
-        let block = self.block.take();
-        let start = block.map_or(end.saturating_sub(1), |block| block.start);
-        let item = if block.is_some_and(|block| block.data) {
-            let event_type = self.event.whole().map(|name| match name {
-                b"" => "message".to_owned(),
-                name => String::from_utf8_lossy(name).into_owned(),
-            });
-            let id = self
-                .id
-                .as_ref()
-                .and_then(Literal::whole)
-                .map(|id| String::from_utf8_lossy(id).into_owned());
-            let data = Some(self.data.characters());
+        let block = self.block.take().unwrap_or(Block {
+            start: end.saturating_sub(1),
+            field: false,
+            data: false,
+            id: false,
+        });
+        let span = block.start..end;
+        let item = if block.data {
+            let event_type = match self.event.whole() {
+                Some(b"") => Some("message".to_owned()),
+                name => name.map(text),
+            };
+            let summary = Summary {
+                event_type,
+                id: self.id.whole().filter(|_| block.id).map(text),
+                data: Some(self.data.characters()),
+                ..Summary::default()
+            };
             EventItem::Event {
-                span: start..end,
-                summary: Box::new(Summary {
-                    event_type,
-                    id,
-                    data,
-                    ..Summary::default()
-                }),
+                span,
+                summary: Box::new(summary),
             }
         } else {
-            EventItem::Filler { span: start..end }
+            EventItem::Filler { span }
         };
         self.event.clear();
-        self.id = None;
         self.data.clear();
         item
     }
+}
+
+/// Octets of a stream as text.
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
 }

@@ -88,6 +88,19 @@ pub(super) fn read(within: &mut Within, rest: &mut &[u8]) -> Result<bool, String
     }
 }
 
+/// Reads string content that is plain ASCII, up to and with the closing
+/// quotation mark: whether it came. Else `rest` begins with something that
+/// [`read`] must look at, or is all read.
+#[inline(always)]
+pub(super) fn read_plain(rest: &mut &[u8]) -> bool {
+    skip_ascii(rest);
+    let Some((b'"', behind)) = rest.split_first() else {
+        return false;
+    };
+    *rest = behind;
+    true
+}
+
 /// The string that a literal's content stands for. A surrogate without its
 /// other half becomes U+FFFD.
 pub(super) fn decode(literal: &[u8]) -> String {
