@@ -148,6 +148,12 @@ impl Fragments {
         }
     }
 
+    /// What they cost now.
+    #[cfg(test)]
+    pub(super) const fn cost(&self) -> usize {
+        self.cost
+    }
+
     /// How many datagrams were let go to bound memory.
     pub(super) const fn dropped(&self) -> u64 {
         self.dropped

@@ -87,7 +87,7 @@ fn ipv4(octets: Octets<'_>) -> Result<Found<'_>, Stop> {
     let rest = octets.skip(header_len)?;
     let payload = match usize::from(header.total_len()) {
         // Left to the network card, or too long for the field (BIG TCP).
-        0 => rest.without_padding(),
+        0 => rest,
         total => rest.exactly(total.checked_sub(header_len).ok_or(Stop::Malformed)?),
     };
     let upper = Upper {
@@ -302,7 +302,8 @@ fn tcp(upper: Upper, octets: Octets<'_>, stamp: Stamp) -> Result<Segment<'_>, St
             };
         }
     };
-    let payload = octets.skip(header.slice().len())?;
+    // Where the IP header has no length, Ethernet's padding is still there.
+    let payload = octets.skip(header.slice().len())?.without_padding();
     Ok(Segment {
         stamp,
         source: SocketAddr::new(upper.source, header.source_port()),

@@ -157,11 +157,61 @@ pub(super) fn loopback(octets: Octets<'_>) -> Step<'_> {
     }
 }
 
+/// LINKTYPE_ENC of OpenBSD: an address family, a security parameter index and
+/// flags.
+pub(super) fn enc(octets: Octets<'_>) -> Step<'_> {
+    octets.peek::<12>()?;
+    let (layer, _) = loopback(octets)?;
+    Ok((layer, octets.skip(12)?))
+}
+
+/// LINKTYPE_NFLOG: attributes, one of which is the packet. Their lengths are
+/// in the recorder's octet order, taken to be little-endian.
+pub(super) fn nflog(octets: Octets<'_>) -> Step<'_> {
+    const PAYLOAD: u16 = 9;
+    let (&[_, version, _, _], mut rest) = octets.header::<4>()?;
+    if version != 0 {
+        return Err(Stop::NotTcp);
+    }
+    while rest.wire() > 0 {
+        let (&[len_low, len_high, kind_low, kind_high], value) = rest.header::<4>()?;
+        let length = usize::from(u16::from_le_bytes([len_low, len_high]));
+        let value_len = length.checked_sub(4).ok_or(Stop::Malformed)?;
+        // The two highest bits say how the value is coded.
+        if u16::from_le_bytes([kind_low, kind_high]) & 0x3fff == PAYLOAD {
+            return Ok((Layer::Ip, value.at_most(value_len)));
+        }
+        rest = value.skip(value_len.next_multiple_of(4))?;
+    }
+    Err(Stop::NotTcp)
+}
+
+/// LINKTYPE_PKTAP of Darwin: a header that names its length and the link type
+/// of what follows.
+pub(super) fn pktap(octets: Octets<'_>) -> Step<'_> {
+    let (header, _) = octets.header::<12>()?;
+    let [length, _, link] = [0, 4, 8].map(|at| {
+        header
+            .get(at..)
+            .and_then(<[u8]>::first_chunk)
+            .map_or(0, |field| u32::from_le_bytes(*field))
+    });
+    let length = usize::try_from(length).map_err(|_| Stop::Malformed)?;
+    if length < 12 {
+        return Err(Stop::Malformed);
+    }
+    let layer = u16::try_from(link)
+        .ok()
+        .and_then(Layer::of_link)
+        .ok_or(Stop::NotTcp)?;
+    Ok((layer, octets.skip(length)?))
+}
+
 /// PPP with or without HDLC framing (RFC 1662), or Cisco HDLC on such a link.
 pub(super) fn ppp(octets: Octets<'_>) -> Step<'_> {
-    match octets.peek::<2>() {
-        Ok([0xff, 0x03]) => ppp_protocol(octets.skip(2)?),
-        Ok([0x0f | 0x8f, 0x00]) => cisco_hdlc(octets),
+    match octets.peek::<2>()? {
+        [0xff, 0x03] => ppp_protocol(octets.skip(2)?),
+        [0x0f | 0x8f, 0x00] => cisco_hdlc(octets),
         _ => ppp_protocol(octets),
     }
 }
@@ -223,12 +273,12 @@ pub(super) fn mpls(mut octets: Octets<'_>) -> Step<'_> {
     // RFC 4928 §3: IP begins with its version, so a pseudowire's control word
     // begins with 0 (data) or 1 (an associated channel, RFC 5085). One
     // without a control word begins with any octet: its ether type decides.
-    let (&[first], _) = octets.header::<1>()?;
+    let &[first] = octets.peek::<1>()?;
     match first >> 4 {
-        4 | 6 if !holds_ethernet(octets) => Ok((Layer::Ip, octets)),
         0 if octets.skip(4).is_ok_and(holds_ethernet) => Ok((Layer::Ethernet, octets.skip(4)?)),
         _ if holds_ethernet(octets) => Ok((Layer::Ethernet, octets)),
-        0 if octets.cut() > 0 => Err(Stop::CutHeaders),
+        4 | 6 => Ok((Layer::Ip, octets)),
+        _ if octets.cut() > 0 && octets.data().len() < 19 => Err(Stop::CutHeaders),
         _ => Err(Stop::NotTcp),
     }
 }

@@ -22,6 +22,9 @@ mod octets;
 mod tunnel;
 mod wlan;
 
+#[cfg(test)]
+mod tests;
+
 use std::net::SocketAddr;
 
 use crate::capture::{Frame, LinkType};
@@ -215,6 +218,9 @@ enum Layer {
     LinuxSll,
     LinuxSll2,
     Loopback,
+    Enc,
+    Nflog,
+    Pktap,
     Ppp,
     Pppd,
     /// PPP behind an octet for its direction.
@@ -254,6 +260,7 @@ impl Layer {
             12 | 14 | 101 | 228 | 229 => Self::Ip,
             51 => Self::PppoE,
             104 => Self::CiscoHdlc,
+            109 => Self::Enc,
             105 => Self::Wlan,
             113 => Self::LinuxSll,
             119 => Self::Prism,
@@ -263,6 +270,9 @@ impl Layer {
             192 => Self::Ppi,
             204 => Self::PppDirected,
             205 => Self::CiscoHdlcDirected,
+            219 => Self::Mpls,
+            239 => Self::Nflog,
+            258 => Self::Pktap,
             276 => Self::LinuxSll2,
             _ => return None,
         })
@@ -300,6 +310,9 @@ impl Layer {
             Self::LinuxSll => link::linux_sll(octets),
             Self::LinuxSll2 => link::linux_sll2(octets),
             Self::Loopback => link::loopback(octets),
+            Self::Enc => link::enc(octets),
+            Self::Nflog => link::nflog(octets),
+            Self::Pktap => link::pktap(octets),
             Self::Ppp => link::ppp(octets),
             Self::Pppd => link::pppd(octets),
             Self::PppDirected => link::ppp(octets.skip(1)?),
