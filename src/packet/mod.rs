@@ -1,8 +1,38 @@
 //! The packet layer: a frame → the TCP segment that it carries.
+//!
+//! It believes lengths over everything else. A link header says where IP
+//! begins, the IP header says where the payload ends; what is behind that end
+//! is padding or a trailer, what the snap length cut before it is counted.
+//! Checksums, packet types and the directions that some recorders note are
+//! never looked at: offloading and loopback make them wrong.
+//!
+//! It promises: any octets give a value; what isn't TCP says so, and why. Tags,
+//! labels and tunnels are taken off as they come, to any depth, for each one
+//! takes octets off the frame: the work is linear in them. A segment's payload
+//! is the frame's own octets. Only datagrams that came in fragments are kept,
+//! within [`Limits::fragments`], and put together in the decoder's memory.
+//!
+//! A segment names the endpoints of the innermost IP header. TCP headers that
+//! ICMP errors quote are no segments.
+
+mod fragments;
+mod ip;
+mod link;
+mod octets;
+mod tunnel;
+mod wlan;
+
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 
+use crate::capture::{Frame, LinkType};
+use crate::limits::Limits;
 use crate::units::Stamp;
+use fragments::{Datagram, Fragment, Fragments};
+use ip::{Found, Upper};
+use octets::{Octets, Stop};
 
 /// Flags of a TCP segment that matter here (RFC 9293 §3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -34,4 +64,288 @@ pub struct Segment<'a> {
     pub payload: &'a [u8],
     /// How many further payload octets were on the wire but not captured.
     pub cut: u32,
+}
+
+/// What a frame carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decoded<'a> {
+    /// A TCP segment.
+    Segment(Segment<'a>),
+    /// Something else: another protocol, or one that can't be read because it
+    /// is encrypted.
+    NotTcp,
+    /// Its link type is none of those that can be read.
+    UnsupportedLink(LinkType),
+    /// A fragment of a datagram that isn't whole yet.
+    FragmentHeld,
+    /// The snap length cut it before the TCP sequence number (or before it was
+    /// clear whether there is one).
+    CutHeaders,
+    /// A header contradicts itself or doesn't fit into its packet.
+    Malformed,
+}
+
+impl From<Stop> for Decoded<'_> {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::NotTcp => Self::NotTcp,
+            Stop::CutHeaders => Self::CutHeaders,
+            Stop::Malformed => Self::Malformed,
+        }
+    }
+}
+
+/// Whether frames of this link type can be read.
+#[must_use]
+pub fn supports(link: LinkType) -> bool {
+    Layer::of_link(link.0).is_some()
+}
+
+/// Finds the TCP segments of frames, and keeps what fragments need.
+#[derive(Debug)]
+pub struct Decoder {
+    fragments: Fragments,
+    /// The datagram that became whole last: the segment that was given last may
+    /// be in it, and its fragments may come again.
+    datagram: Option<Datagram>,
+}
+
+impl Decoder {
+    /// A decoder that keeps within [`Limits::fragments`].
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            fragments: Fragments::new(limits.fragments),
+            datagram: None,
+        }
+    }
+
+    /// The TCP segment of a frame, or why there is none. It is borrowed from
+    /// the frame, or from the decoder where the frame completed a datagram.
+    /// Of an aggregate of IEEE 802.11 it is the first one's; see
+    /// [`Self::decode_each`].
+    pub fn decode<'a>(&'a mut self, frame: &Frame<'a>) -> Decoded<'a> {
+        let Some(layer) = Layer::of_link(frame.link.0) else {
+            return Decoded::UnsupportedLink(frame.link);
+        };
+        self.walk(layer, Octets::of(frame), frame.stamp)
+    }
+
+    /// Gives `take` what [`Self::decode`] finds in the frame. A frame of IEEE
+    /// 802.11 may aggregate several packets: `take` gets each.
+    pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
+        let Some(mut subframe) = aggregate(frame) else {
+            return take(self.decode(frame));
+        };
+        loop {
+            let (body, rest) = match wlan::subframe(subframe) {
+                Ok(split) => split,
+                Err(stop) => return take(stop.into()),
+            };
+            take(self.walk(Layer::Llc, body, frame.stamp));
+            match rest {
+                Some(rest) => subframe = rest,
+                None => return,
+            }
+        }
+    }
+
+    /// How many fragmented datagrams were let go to bound memory.
+    #[must_use]
+    pub const fn dropped_datagrams(&self) -> u64 {
+        self.fragments.dropped()
+    }
+
+    /// How many fragmented datagrams are not whole: those that still wait for
+    /// fragments, that waited too long, and that were let go.
+    #[must_use]
+    pub fn incomplete_datagrams(&self) -> u64 {
+        self.fragments.incomplete()
+    }
+
+    fn walk<'a>(&'a mut self, layer: Layer, octets: Octets<'a>, stamp: Stamp) -> Decoded<'a> {
+        match walk(layer, octets, stamp) {
+            Ok(Whole::Segment(segment)) => Decoded::Segment(segment),
+            Ok(Whole::Fragment(fragment)) => self.assemble(&fragment, stamp),
+            Err(stop) => stop.into(),
+        }
+    }
+
+    /// Takes a fragment, and reads the datagram that it makes whole. That may
+    /// hold a tunnel with a fragment in turn.
+    fn assemble(&mut self, fragment: &Fragment<'_>, stamp: Stamp) -> Decoded<'_> {
+        let mut whole = self
+            .fragments
+            .insert(fragment, self.datagram.as_ref(), stamp);
+        let datagram = loop {
+            let datagram = match whole {
+                Ok(Some(datagram)) => datagram,
+                Ok(None) => return Decoded::FragmentHeld,
+                Err(stop) => return stop.into(),
+            };
+            match walk(Layer::Upper(datagram.upper), datagram.octets(), stamp) {
+                // Each turn takes a datagram out of those that are held.
+                Ok(Whole::Fragment(inner)) => {
+                    whole = self.fragments.insert(&inner, self.datagram.as_ref(), stamp);
+                }
+                _ => break datagram,
+            }
+        };
+        // Read again where it stays.
+        let datagram = self.datagram.insert(datagram);
+        match walk(Layer::Upper(datagram.upper), datagram.octets(), stamp) {
+            Ok(Whole::Segment(segment)) => Decoded::Segment(segment),
+            Ok(Whole::Fragment(_)) => Decoded::FragmentHeld,
+            Err(stop) => stop.into(),
+        }
+    }
+}
+
+impl<'a> Octets<'a> {
+    /// All of a frame.
+    fn of(frame: &Frame<'a>) -> Self {
+        Self::new(
+            frame.data,
+            usize::try_from(frame.wire_len).unwrap_or(usize::MAX),
+        )
+    }
+}
+
+/// How octets are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    Ethernet,
+    LinuxSll,
+    LinuxSll2,
+    Loopback,
+    Enc,
+    Nflog,
+    Pktap,
+    Ppp,
+    Pppd,
+    /// PPP behind an octet for its direction.
+    PppDirected,
+    PppoE,
+    CiscoHdlc,
+    /// Cisco HDLC behind an octet for its direction.
+    CiscoHdlcDirected,
+    Llc,
+    Wlan,
+    Radiotap,
+    Prism,
+    Avs,
+    Ppi,
+    /// Subframes of an A-MSDU.
+    Aggregate,
+    Mpls,
+    Nsh,
+    Ip,
+    /// What an IP header carries.
+    Upper(Upper),
+    Udp,
+    Gre,
+}
+
+/// A layer's way to the next one.
+type Step<'a> = Result<(Layer, Octets<'a>), Stop>;
+
+impl Layer {
+    /// How frames of a link type begin: numbers of the tcpdump.org registry,
+    /// and those of systems that write their own number for raw IP.
+    const fn of_link(link: u16) -> Option<Self> {
+        Some(match link {
+            0 | 108 => Self::Loopback,
+            1 => Self::Ethernet,
+            9 | 50 => Self::Ppp,
+            12 | 14 | 101 | 228 | 229 => Self::Ip,
+            51 => Self::PppoE,
+            104 => Self::CiscoHdlc,
+            109 => Self::Enc,
+            105 => Self::Wlan,
+            113 => Self::LinuxSll,
+            119 => Self::Prism,
+            127 => Self::Radiotap,
+            163 => Self::Avs,
+            166 => Self::Pppd,
+            192 => Self::Ppi,
+            204 => Self::PppDirected,
+            205 => Self::CiscoHdlcDirected,
+            219 => Self::Mpls,
+            239 => Self::Nflog,
+            258 => Self::Pktap,
+            276 => Self::LinuxSll2,
+            _ => return None,
+        })
+    }
+}
+
+/// Where the way through the layers ends.
+enum Whole<'a> {
+    Segment(Segment<'a>),
+    Fragment(Fragment<'a>),
+}
+
+/// Goes through the layers from `layer` on. Each takes octets off (but for
+/// [`Layer::Upper`], which names one that does), so this ends.
+fn walk<'a>(mut layer: Layer, mut octets: Octets<'a>, stamp: Stamp) -> Result<Whole<'a>, Stop> {
+    loop {
+        let found = match layer {
+            Layer::Ip => ip::packet(octets)?,
+            Layer::Upper(upper) => ip::upper(upper, octets, stamp)?,
+            other => other.step(octets)?.into(),
+        };
+        (layer, octets) = match found {
+            Found::Layer(layer, octets) => (layer, octets),
+            Found::Fragment(fragment) => return Ok(Whole::Fragment(fragment)),
+            Found::Segment(segment) => return Ok(Whole::Segment(segment)),
+        };
+    }
+}
+
+impl Layer {
+    /// Takes off one header that is not IP's.
+    fn step(self, octets: Octets<'_>) -> Step<'_> {
+        match self {
+            Self::Ethernet => link::ethernet(octets),
+            Self::LinuxSll => link::linux_sll(octets),
+            Self::LinuxSll2 => link::linux_sll2(octets),
+            Self::Loopback => link::loopback(octets),
+            Self::Enc => link::enc(octets),
+            Self::Nflog => link::nflog(octets),
+            Self::Pktap => link::pktap(octets),
+            Self::Ppp => link::ppp(octets),
+            Self::Pppd => link::pppd(octets),
+            Self::PppDirected => link::ppp(octets.skip(1)?),
+            Self::PppoE => link::pppoe(octets),
+            Self::CiscoHdlc => link::cisco_hdlc(octets),
+            Self::CiscoHdlcDirected => link::cisco_hdlc(octets.skip(1)?),
+            Self::Llc => link::llc(octets),
+            Self::Wlan => wlan::bare(octets),
+            Self::Radiotap => wlan::radiotap(octets),
+            Self::Prism => wlan::prism(octets),
+            Self::Avs => wlan::avs(octets),
+            Self::Ppi => wlan::ppi(octets),
+            Self::Aggregate => Ok((Self::Llc, wlan::subframe(octets)?.0)),
+            Self::Mpls => link::mpls(octets),
+            Self::Nsh => link::nsh(octets),
+            Self::Udp => tunnel::udp(octets),
+            Self::Gre => tunnel::gre(octets),
+            Self::Ip | Self::Upper(_) => Ok((self, octets)),
+        }
+    }
+}
+
+/// The subframes of a frame of IEEE 802.11, if it aggregates any.
+fn aggregate<'a>(frame: &Frame<'a>) -> Option<Octets<'a>> {
+    let mut layer = Layer::of_link(frame.link.0)?;
+    let mut octets = Octets::of(frame);
+    loop {
+        match layer {
+            Layer::Aggregate => return Some(octets),
+            Layer::Wlan | Layer::Radiotap | Layer::Prism | Layer::Avs | Layer::Ppi => {
+                (layer, octets) = layer.step(octets).ok()?;
+            }
+            _ => return None,
+        }
+    }
 }
