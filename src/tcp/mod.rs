@@ -1,5 +1,19 @@
 //! The TCP layer: segments → the octets of each direction, in order.
 
+mod backlog;
+#[cfg(test)]
+pub(crate) mod conversation;
+mod flow;
+mod half;
+mod reassembler;
+mod recent;
+mod seq;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use reassembler::Reassembler;
+
 use std::borrow::Cow;
 use std::net::SocketAddr;
 
