@@ -46,7 +46,11 @@ impl OutputFile {
                     beside: None,
                 });
             }
-            Some(_) => path.canonicalize()?,
+            Some(_) => {
+                // What can't be written to isn't to be replaced either.
+                OpenOptions::new().write(true).open(path)?;
+                path.canonicalize()?
+            }
             None => path.to_owned(),
         };
         let directory = place
@@ -109,5 +113,99 @@ impl Write for OutputFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_whole_or_not_at_all() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.json");
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"{").unwrap();
+        file.flush().unwrap();
+        assert!(!path.exists());
+        drop(file);
+        assert_eq!(
+            names(directory.path()),
+            [""; 0],
+            "a run that failed leaves nothing"
+        );
+
+        fs::write(&path, "old").unwrap();
+        let mut file = OutputFile::create(&path).unwrap();
+        file.write_all(b"{}").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        file.commit().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"{}");
+        assert_eq!(names(directory.path()), ["report.json"]);
+    }
+
+    #[test]
+    fn a_bare_name_lies_in_the_working_directory() {
+        // Dropped before it is committed: nothing stays there.
+        assert!(OutputFile::create(Path::new("report-of-a-test.json")).is_ok());
+    }
+
+    #[test]
+    fn a_missing_directory_and_a_directory_are_errors() {
+        let directory = tempfile::tempdir().unwrap();
+        let missing = OutputFile::create(&directory.path().join("none/report.json")).unwrap_err();
+        assert_eq!(missing.kind(), io::ErrorKind::NotFound);
+        assert_eq!(
+            OutputFile::create(directory.path()).unwrap_err().kind(),
+            io::ErrorKind::IsADirectory
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_those_of_any_file_or_of_the_one_replaced() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let directory = tempfile::tempdir().unwrap();
+        let (usual, path) = (
+            directory.path().join("usual"),
+            directory.path().join("report"),
+        );
+        fs::write(&usual, "").unwrap();
+        OutputFile::create(&path).unwrap().commit().unwrap();
+        assert_eq!(mode(&path), mode(&usual));
+        fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        OutputFile::create(&path).unwrap().commit().unwrap();
+        assert_eq!(mode(&path), 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_stay_links_and_devices_stay_devices() {
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real"), directory.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let mut file = OutputFile::create(&link).unwrap();
+        file.write_all(b"new").unwrap();
+        file.commit().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), b"new");
+
+        let mut file = OutputFile::create(Path::new("/dev/null")).unwrap();
+        file.write_all(b"gone").unwrap();
+        file.commit().unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
     }
 }

@@ -259,3 +259,169 @@ impl<W: Write> Report for CsvReport<W> {
         self.out.flush()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::samples::{self, Made};
+
+    fn written(payload: Payload, findings: &[Made]) -> String {
+        let mut out = Vec::new();
+        samples::tell(&mut CsvReport::new(&mut out, payload), findings);
+        String::from_utf8(out).unwrap()
+    }
+
+    /// Reads RFC 4180 by its grammar.
+    fn rows(text: &str) -> Vec<Vec<String>> {
+        let (mut rows, mut row, mut field) = (Vec::new(), Vec::new(), String::new());
+        let mut quoted = false;
+        let mut rest = text.chars().peekable();
+        while let Some(c) = rest.next() {
+            match c {
+                '"' if quoted && rest.next_if_eq(&'"').is_some() => field.push('"'),
+                '"' => {
+                    assert!(
+                        quoted || field.is_empty(),
+                        "a quote within a field: {field}"
+                    );
+                    quoted = !quoted;
+                    assert!(
+                        quoted || matches!(rest.peek(), Some(',' | '\r')),
+                        "text behind a quote"
+                    );
+                }
+                c if quoted => field.push(c),
+                ',' => row.push(std::mem::take(&mut field)),
+                '\r' => {
+                    assert_eq!(rest.next(), Some('\n'));
+                    row.push(std::mem::take(&mut field));
+                    rows.push(std::mem::take(&mut row));
+                }
+                c => {
+                    assert_ne!(c, '\n', "a line feed alone");
+                    field.push(c);
+                }
+            }
+        }
+        assert!(
+            !quoted && row.is_empty() && field.is_empty(),
+            "no line end at the end"
+        );
+        rows
+    }
+
+    /// The fields of each row by their names.
+    fn named(text: &str) -> Vec<HashMap<String, String>> {
+        let mut rows = rows(text).into_iter();
+        let names = rows.next().unwrap();
+        rows.map(|row| {
+            assert_eq!(row.len(), names.len());
+            names.iter().cloned().zip(row).collect()
+        })
+        .collect()
+    }
+
+    #[test]
+    fn the_header_is_the_contracts_also_where_nothing_is_found() {
+        let header = "capture,stream,exchange,target,chunk,size_hex,size,received,extensions,offset,first_frame,\
+            last_frame,first_time,time,verdict,events,event_types,payload\r\n";
+        assert_eq!(written(Payload::Full, &[]), header);
+        assert_eq!(written(Payload::Full, &samples::unreadable()), header);
+        let two = [samples::one_watch("a"), samples::one_watch("b")].concat();
+        assert_eq!(rows(&written(Payload::Full, &two)).len(), 5);
+    }
+
+    #[test]
+    fn the_rows_of_a_watch_read_so() {
+        insta::assert_snapshot!(written(
+            Payload::Full,
+            &samples::one_watch("k8s-watch.pcap")
+        ));
+    }
+
+    #[test]
+    fn fields_with_commas_quotes_and_line_ends_are_quoted() {
+        let mut findings = samples::everything();
+        for finding in &mut findings {
+            if let Made::Chunk(chunk) = finding {
+                chunk.chunk.size_line = smallvec::SmallVec::from_slice(b"0A;a=\"1,2\";b\r\n");
+                chunk.chunk.payload = b"say \"a\", \r\n then \"\"\n".to_vec();
+                chunk.chunk.received = chunk.chunk.payload.len() as u64;
+                chunk.utf8 = Some(true);
+            }
+        }
+        let rows = named(&written(Payload::Full, &findings));
+        assert_eq!(rows.len(), 8, "the chunk of the request has no row");
+        for row in &rows {
+            assert_eq!(row["capture"], "dir/all \"kinds\", of ünusual.pcap");
+            assert_eq!(row["extensions"], ";a=\"1,2\";b");
+            assert_eq!(row["size_hex"], "0A");
+            assert_eq!(row["payload"], "say \"a\", \r\n then \"\"\n");
+            assert_eq!(row["target"], "");
+        }
+        assert_eq!(rows[1]["events"], "1 2");
+        assert_eq!(rows[1]["event_types"], "ADDED MODIFIED");
+        assert_eq!(rows[7]["verdict"], "unchecked");
+    }
+
+    #[test]
+    fn what_is_unknown_is_empty() {
+        let rows = named(&written(Payload::None, &samples::raw()));
+        for name in [
+            "stream",
+            "target",
+            "extensions",
+            "first_frame",
+            "last_frame",
+            "first_time",
+            "time",
+            "payload",
+        ] {
+            assert_eq!(rows[0][name], "", "{name}");
+        }
+        assert_eq!(
+            (rows[0]["capture"].as_str(), rows[0]["exchange"].as_str()),
+            ("-", "0")
+        );
+    }
+
+    #[test]
+    fn long_payloads_are_whole() {
+        let text = "a,\"é\"\r\n".repeat(PIECE);
+        let octets: Vec<u8> = (0..3 * PIECE + 1).map(|n| 0x80 | (n % 127) as u8).collect();
+        for (payload, utf8) in [(text.as_bytes(), true), (&octets, false)] {
+            let mut findings = samples::raw();
+            for finding in &mut findings {
+                if let Made::Chunk(chunk) = finding {
+                    chunk.chunk.payload = payload.to_vec();
+                    chunk.chunk.received = payload.len() as u64;
+                    chunk.utf8 = Some(utf8);
+                }
+            }
+            let rows = named(&written(Payload::Full, &findings));
+            match rows[0]["payload"].strip_prefix("base64:") {
+                Some(base64) => assert_eq!(STANDARD.decode(base64).unwrap(), octets),
+                None => assert_eq!(rows[0]["payload"], text),
+            }
+        }
+    }
+
+    #[test]
+    fn frames_and_times_are_the_first_and_the_last() {
+        let rows = named(&written(Payload::Preview, &samples::one_watch("x")));
+        assert_eq!(
+            (
+                rows[0]["first_frame"].as_str(),
+                rows[0]["last_frame"].as_str()
+            ),
+            ("8", "9")
+        );
+        assert_eq!(rows[0]["first_time"], "2023-08-02T13:10:02.008000Z");
+        assert_eq!(rows[0]["time"], "2023-08-02T13:10:02.009000Z");
+        assert_eq!(
+            rows[0]["target"],
+            "/api/v1/watch/namespaces/kube-system/configmaps/coredns"
+        );
+        assert_eq!(rows[0]["event_types"], "ADDED");
+    }
+}

@@ -187,6 +187,7 @@ impl<W: Write> JsonReport<W> {
         text.line(8);
         text.open();
         text.line(10);
+        text.maybe_number("stream", end.head.id.stream.map(|stream| stream.0));
         members::endpoints(text, &end.head);
         text.next_line(10);
         text.key("request");
@@ -265,6 +266,10 @@ impl<W: Write> JsonReport<W> {
             text.next_line(14);
         }
         members::last_chunk(text, id, body);
+        if chunks {
+            text.next_line(14);
+        }
+        members::trailers(text, body);
         if chunks {
             text.line(12);
         }

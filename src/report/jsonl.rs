@@ -72,10 +72,7 @@ impl<W: Write> JsonlReport<W> {
 
     fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
         self.open.insert(head.id, head.expect);
-        self.text.open();
-        self.text.name("record", Some("exchange"));
-        self.text.literal("capture", &self.capture);
-        self.text.number("exchange", head.id.index);
+        self.begin_in("exchange", head.id);
         let text = &mut self.text;
         members::endpoints(text, head);
         text.key("request");
@@ -114,6 +111,7 @@ impl<W: Write> JsonlReport<W> {
         if end.response_body.is_some() {
             members::body(text, end.response_body.as_ref());
             members::last_chunk(text, id, end.response_body.as_ref());
+            members::trailers(text, end.response_body.as_ref());
         } else {
             for name in [
                 "framing",
@@ -133,6 +131,7 @@ impl<W: Write> JsonlReport<W> {
             members::body(text, Some(body));
             text.number("chunks", body.chunks);
             members::last_chunk(text, id, Some(body));
+            members::trailers(text, Some(body));
             text.close();
         } else {
             text.raw("null");
@@ -216,5 +215,233 @@ impl<W: Write> Report for JsonlReport<W> {
         members::summary(&mut self.text, conclusion);
         self.end()?;
         self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::json::schema::assert_part;
+    use super::*;
+    use crate::report::json::JsonReport;
+    use crate::report::samples::{self, Made};
+
+    fn written(payload: Payload, findings: &[Made]) -> String {
+        let mut out = Vec::new();
+        samples::tell(&mut JsonlReport::new(&mut out, payload), findings);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn records(findings: &[Made]) -> Vec<Value> {
+        let written = written(Payload::Full, findings);
+        assert!(written.ends_with('\n'));
+        written
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    fn all_samples() -> Vec<Made> {
+        let mut findings = samples::everything();
+        findings.extend(samples::unreadable());
+        findings.extend(samples::one_watch("k8s-watch.pcap"));
+        findings.extend(samples::raw());
+        findings
+    }
+
+    #[test]
+    fn the_lines_of_everything_read_so() {
+        insta::assert_snapshot!(written(Payload::Preview, &samples::everything()));
+    }
+
+    #[test]
+    fn every_line_is_an_object_that_says_what_it_is_and_whose() {
+        let records = records(&all_samples());
+        for record in &records {
+            let kind = record["record"].as_str().unwrap();
+            assert!(
+                [
+                    "capture",
+                    "exchange",
+                    "chunk",
+                    "event",
+                    "violation",
+                    "problem",
+                    "end",
+                    "capture_end",
+                    "summary"
+                ]
+                .contains(&kind)
+            );
+            assert_eq!(record["capture"].is_string(), kind != "summary", "{record}");
+            let of_exchange = ["exchange", "chunk", "event", "violation", "end"].contains(&kind);
+            assert_eq!(record["exchange"].is_u64(), of_exchange, "{record}");
+            assert_eq!(
+                record.get("stream").is_some(),
+                of_exchange || kind == "problem",
+                "{record}"
+            );
+        }
+        assert_eq!(records[0]["record"], "capture");
+        assert_eq!(records[0]["schema"], "chunkscope.report/1");
+        assert_eq!(records.last().unwrap()["record"], "summary");
+        assert_eq!(
+            records
+                .iter()
+                .filter(|record| record["record"] == "summary")
+                .count(),
+            1
+        );
+    }
+
+    /// A record without what says whose it is.
+    fn part(record: &Value, beside: &[&str]) -> Value {
+        let mut part = record.as_object().unwrap().clone();
+        for name in ["record", "capture", "exchange"].iter().chain(beside) {
+            part.remove(*name).unwrap();
+        }
+        Value::Object(part)
+    }
+
+    #[test]
+    fn lines_hold_what_the_document_holds() {
+        let findings = all_samples();
+        let mut document = Vec::new();
+        samples::tell(
+            &mut JsonReport::new(&mut document, Payload::Full),
+            &findings,
+        );
+        let document: Value = serde_json::from_slice(&document).unwrap();
+        let mut exchanges = 0;
+        for record in records(&findings) {
+            let captures = document["captures"].as_array().unwrap();
+            let Some(capture) = captures
+                .iter()
+                .find(|capture| capture["path"] == record["capture"])
+            else {
+                assert_eq!(record["record"], "summary");
+                continue;
+            };
+            let all = capture["exchanges"].as_array().unwrap();
+            let exchange = all.iter().find(|exchange| {
+                exchange["stream"] == record["stream"] && exchange["index"] == record["exchange"]
+            });
+            match record["record"].as_str().unwrap() {
+                "chunk" => {
+                    let mut chunk = part(&record, &["stream"]);
+                    let side = chunk
+                        .as_object_mut()
+                        .unwrap()
+                        .remove("side")
+                        .map_or("response", |_| "request");
+                    assert_part("chunk", &chunk);
+                    assert!(
+                        exchange.unwrap()[side]["body"]["chunks"]
+                            .as_array()
+                            .unwrap()
+                            .contains(&chunk)
+                    );
+                }
+                "event" => {
+                    let event = part(&record, &["stream"]);
+                    assert_part("event", &event);
+                    assert!(
+                        exchange.unwrap()["events"]
+                            .as_array()
+                            .unwrap()
+                            .contains(&event)
+                    );
+                }
+                "violation" => {
+                    let violation = part(&record, &["stream"]);
+                    assert_part("violation", &violation);
+                    assert!(
+                        exchange.unwrap()["violations"]
+                            .as_array()
+                            .unwrap()
+                            .contains(&violation)
+                    );
+                }
+                "problem" => {
+                    let mut problem = record.as_object().unwrap().clone();
+                    problem.remove("record");
+                    problem.remove("capture");
+                    assert!(
+                        capture["problems"]
+                            .as_array()
+                            .unwrap()
+                            .contains(&Value::Object(problem))
+                    );
+                }
+                "end" => {
+                    exchanges += 1;
+                    let exchange = exchange.unwrap();
+                    assert_eq!(record["verdict"], exchange["verdict"]);
+                    let body = &exchange["response"]["body"];
+                    for name in [
+                        "framing",
+                        "size",
+                        "end",
+                        "joined",
+                        "skipped",
+                        "last_chunk",
+                        "trailers",
+                    ] {
+                        assert_eq!(record[name], body[name], "{name}");
+                    }
+                    assert_eq!(
+                        record["chunks"],
+                        body["chunks"].as_array().map_or(0, Vec::len)
+                    );
+                    if let Some(request) = exchange["request"].as_object() {
+                        assert_eq!(record["request_body"]["end"], request["body"]["end"]);
+                    }
+                }
+                "exchange" => {
+                    let exchange = exchange.unwrap();
+                    for name in ["stream", "index", "client", "server", "expect"] {
+                        assert_eq!(record[name], exchange[name], "{name}");
+                    }
+                }
+                "capture_end" => {
+                    for name in [
+                        "format",
+                        "link_types",
+                        "packets",
+                        "first_time",
+                        "last_time",
+                        "other_streams",
+                    ] {
+                        assert_eq!(record[name], capture[name], "{name}");
+                    }
+                }
+                "capture" => assert_eq!(record["path"], record["capture"]),
+                other => panic!("{other}"),
+            }
+        }
+        assert_eq!(exchanges, 5);
+    }
+
+    #[test]
+    fn records_come_as_the_findings_do() {
+        let mut out = Vec::new();
+        let mut report = JsonlReport::new(&mut out, Payload::None);
+        report.finding(&Finding::Capture("x")).unwrap();
+        let id = samples::place(3, 1);
+        report
+            .finding(&Finding::Exchange(&samples::watch_head(id)))
+            .unwrap();
+        report
+            .finding(&Finding::Chunk(&samples::chunk(id, 1, 0, b"hello")))
+            .unwrap();
+        drop(report);
+        let last: Value =
+            serde_json::from_slice(out.split(|octet| *octet == b'\n').nth(2).unwrap()).unwrap();
+        assert_eq!(last["payload"], Value::Null);
+        assert_eq!(
+            (&last["stream"], &last["exchange"], &last["index"]),
+            (&json!(3), &json!(1), &json!(1))
+        );
     }
 }

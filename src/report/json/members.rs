@@ -162,13 +162,12 @@ pub(crate) fn other_streams(text: &mut JsonText, streams: &[OtherStream]) {
     text.raw("]");
 }
 
-/// An exchange's place and endpoints.
+/// An exchange's number on its stream, and its endpoints.
 pub(crate) fn endpoints(text: &mut JsonText, head: &ExchangeHead) {
     let address = |end: Option<SocketAddr>| {
         end.filter(|_| head.id.stream.is_some())
             .map(|end| end.to_string())
     };
-    text.maybe_number("stream", head.id.stream.map(|stream| stream.0));
     text.number("index", head.id.index);
     text.name("client", address(head.client).as_deref());
     text.name("server", address(head.server).as_deref());
@@ -212,7 +211,7 @@ pub(crate) fn body(text: &mut JsonText, body: Option<&Body>) {
     text.number("skipped", body.joined.unwrap_or(0));
 }
 
-/// A body's last chunk and trailer fields.
+/// A body's last chunk, as a member.
 pub(crate) fn last_chunk(text: &mut JsonText, id: ExchangeId, body: Option<&Body>) {
     let last = body.and_then(|body| body.last_chunk.as_ref());
     text.key("last_chunk");
@@ -238,6 +237,11 @@ pub(crate) fn last_chunk(text: &mut JsonText, id: ExchangeId, body: Option<&Body
     } else {
         text.raw("null");
     }
+}
+
+/// A body's trailer fields, as a member.
+pub(crate) fn trailers(text: &mut JsonText, body: Option<&Body>) {
+    let last = body.and_then(|body| body.last_chunk.as_ref());
     text.fields(
         "trailers",
         Some(last.map_or(&[], |last| last.trailers.as_slice())),

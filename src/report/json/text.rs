@@ -101,8 +101,13 @@ impl JsonText {
 
     /// Writes a string as a value.
     fn string(&mut self, text: &str) {
-        // Strings can always be written, and so can a Vec.
-        let _ = serde_json::to_writer(&mut self.out, text);
+        self.escaped(text, true);
+    }
+
+    fn escaped(&mut self, text: &str, quotes: bool) {
+        let mut writer = serde_json::Serializer::with_formatter(&mut self.out, Strings { quotes });
+        // A string can always be written, and so can a Vec.
+        let _ = text.serialize(&mut writer);
     }
 
     /// A member whose value is JSON text already.
@@ -239,10 +244,7 @@ impl JsonText {
                     let (piece, behind) = rest
                         .split_at_checked(rest.floor_char_boundary(PIECE))
                         .unwrap_or((rest, ""));
-                    // Strings can always be written, and so can a Vec.
-                    let mut writer =
-                        serde_json::Serializer::with_formatter(&mut self.out, Unquoted);
-                    let _ = piece.serialize(&mut writer);
+                    self.escaped(piece, false);
                     self.pass_on(sink)?;
                     rest = behind;
                 }
@@ -261,21 +263,58 @@ impl JsonText {
     }
 }
 
-/// Writes strings without their quotes.
-struct Unquoted;
+/// Writes strings with DEL and the C1 controls escaped too, which JSON lets
+/// pass and some terminals obey.
+struct Strings {
+    /// Whether the quotes are written.
+    quotes: bool,
+}
 
-impl Formatter for Unquoted {
-    fn begin_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        Ok(())
+impl Formatter for Strings {
+    fn begin_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.quotes {
+            writer.write_all(b"\"")
+        } else {
+            Ok(())
+        }
     }
 
-    fn end_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        Ok(())
+    fn end_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.quotes {
+            writer.write_all(b"\"")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        // Each begins with one of these two in UTF-8.
+        let controls = memchr::memchr2_iter(0x7f, 0xc2, fragment.as_bytes());
+        for at in controls {
+            let at = at - (fragment.len() - rest.len());
+            let Some((before, behind)) = rest.split_at_checked(at) else {
+                break;
+            };
+            let Some(control) = behind.chars().next().filter(|c| c.is_control()) else {
+                continue;
+            };
+            writer.write_all(before.as_bytes())?;
+            write!(writer, "\\u{:04x}", u32::from(control))?;
+            rest = behind.get(control.len_utf8()..).unwrap_or_default();
+        }
+        writer.write_all(rest.as_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A payload written as an object, and how often the buffer was passed on.
@@ -318,6 +357,24 @@ mod tests {
                 octets
             );
             assert_eq!(value["behind"], 1);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn strings_are_what_they_were_and_hold_no_control_characters(
+            text in proptest::collection::vec(
+                prop_oneof![any::<char>(), proptest::char::range('\u{70}', '\u{c0}'), Just('\u{9b}'), Just('"')],
+                0..40,
+            ).prop_map(|chars| chars.into_iter().collect::<String>()),
+        ) {
+            let mut json = JsonText::new(Style::Compact);
+            json.string(&text);
+            let mut out = Vec::new();
+            json.pass_on(&mut |octets| { out.extend_from_slice(octets); Ok(()) }).unwrap();
+            let written = String::from_utf8(out).unwrap();
+            prop_assert!(!written.chars().any(char::is_control), "{written:?}");
+            prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
         }
     }
 
