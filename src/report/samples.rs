@@ -23,7 +23,7 @@ pub(crate) enum Made {
     Event(ExchangeId, Arc<Event>),
     Chunk(JudgedChunk),
     Violation(Violation),
-    ExchangeEnd(ExchangeEnd),
+    ExchangeEnd(Box<ExchangeEnd>),
     CaptureEnd(CaptureEnd),
 }
 
@@ -220,8 +220,8 @@ pub(crate) fn end(
     response: Option<Body>,
     verdict: ExchangeVerdict,
     tally: Tally,
-) -> ExchangeEnd {
-    ExchangeEnd {
+) -> Box<ExchangeEnd> {
+    Box::new(ExchangeEnd {
         request_body: head.request.as_ref().map(|_| no_body()),
         response_body: response,
         head,
@@ -229,7 +229,7 @@ pub(crate) fn end(
         tally,
         events: tally.one,
         violations: 0,
-    }
+    })
 }
 
 /// A capture's end, without problems.

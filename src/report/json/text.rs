@@ -241,8 +241,12 @@ impl JsonText {
             Excerpt::Text(text) => {
                 let mut rest = text;
                 while !rest.is_empty() {
-                    let (piece, behind) = rest
-                        .split_at_checked(rest.floor_char_boundary(PIECE))
+                    // A character has at most four octets.
+                    let edge = (PIECE - 3..=PIECE)
+                        .rev()
+                        .find(|&at| rest.is_char_boundary(at));
+                    let (piece, behind) = edge
+                        .and_then(|at| rest.split_at_checked(at))
                         .unwrap_or((rest, ""));
                     self.escaped(piece, false);
                     self.pass_on(sink)?;
