@@ -66,6 +66,12 @@ impl Timestamp {
         self.seconds
     }
 
+    /// The fraction of a second, in units of 10^-[`Self::decimals`].
+    #[must_use]
+    pub const fn fraction(self) -> u64 {
+        self.fraction
+    }
+
     /// Decimals of the fraction.
     #[must_use]
     pub const fn decimals(self) -> u8 {

@@ -4,6 +4,15 @@
 //! exchanges interleave as they do in the capture. What a finding refers to
 //! (an event of a chunk, a chunk of a violation) came before it.
 
+pub mod csv;
+mod figures;
+pub mod json;
+pub mod jsonl;
+pub mod payload;
+#[cfg(test)]
+mod samples;
+pub mod spool;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,0 +1,3 @@
+//! The pipeline: a capture's octets through all layers → findings.
+
+pub mod options;
