@@ -4,6 +4,8 @@
 //! exchanges interleave as they do in the capture. What a finding refers to
 //! (an event of a chunk, a chunk of a violation) came before it.
 
+pub mod spool;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -396,6 +398,17 @@ pub struct Conclusion {
     pub totals: Totals,
     /// The verdict.
     pub outcome: Outcome,
+}
+
+/// How much of each chunk's payload a report shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PayloadShown {
+    /// None of it.
+    None,
+    /// Its beginning: what fits.
+    Preview,
+    /// All that was kept.
+    Full,
 }
 
 /// Writes findings in some format.
