@@ -4,7 +4,15 @@
 //! exchanges interleave as they do in the capture. What a finding refers to
 //! (an event of a chunk, a chunk of a violation) came before it.
 
+mod closing;
+mod failures;
+mod prose;
+mod rows;
+#[cfg(test)]
+mod sample;
 pub mod spool;
+pub mod table;
+pub mod text;
 
 use std::io;
 use std::net::SocketAddr;
