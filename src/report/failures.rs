@@ -40,7 +40,7 @@ pub(super) struct Failures {
 struct Group {
     side: Side,
     code: ViolationCode,
-    told: Vec<(Option<u64>, String)>,
+    told: Vec<String>,
     frames: Vec<FrameNo>,
     count: u64,
     /// Chunks of those that aren't told, as runs.
@@ -79,13 +79,13 @@ impl Failures {
         }
         if !frames.is_empty() {
             let noun = if frames.len() == 1 { "frame" } else { "frames" };
-            let _ = write!(text, ", {noun} {}", frame_ranges(&frames, 4));
+            let _ = write!(text, ", {noun}\u{a0}{}", frame_ranges(&frames, 4));
         }
         self.chunks.push_back((side, ChunkFacts { index: chunk.index, text, frames }));
     }
 
-    /// Takes a violation.
-    pub(super) fn push(&mut self, violation: &Violation) {
+    /// Takes a violation; gives it in words.
+    pub(super) fn push(&mut self, violation: &Violation) -> String {
         let place = self.groups.iter().position(|group| {
             group.code == violation.code && group.side == violation.side
         });
@@ -104,11 +104,12 @@ impl Failures {
             *side == violation.side && Some(chunk.index) == violation.chunk
         });
         let named = named.and_then(|place| self.chunks.remove(place)).map(|(_, chunk)| chunk);
-        let Some(group) = self.groups.get_mut(place) else { return };
+        let told = tell(violation, named.as_ref());
+        let Some(group) = self.groups.get_mut(place) else { return told };
         group.count += 1;
         if group.told.len() < TOLD {
             group.frames.extend(violation.frame);
-            group.told.push((violation.chunk, tell(violation, named.as_ref())));
+            group.told.push(told.clone());
             group.frames.extend(named.into_iter().flat_map(|chunk| chunk.frames));
         } else if let Some(index) = violation.chunk {
             let kept = group.others.len();
@@ -118,6 +119,7 @@ impl Failures {
                 _ => {}
             }
         }
+        told
     }
 
     /// What fails, for a line of the summary.
@@ -141,7 +143,7 @@ impl Failures {
         let mut text = String::new();
         for group in &self.groups {
             text.push('\n');
-            for (_, told) in &group.told {
+            for told in &group.told {
                 text.push_str(&prose.marked(Mark::Bad, told));
             }
             let others = group.count - group.told.len() as u64;
@@ -200,10 +202,10 @@ fn tell(violation: &Violation, chunk: Option<&ChunkFacts>) -> String {
     let side = if violation.side == Side::Request { "request " } else { "" };
     let place = match (violation.chunk, chunk, violation.frame) {
         (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.text),
-        (Some(index), None, Some(frame)) => format!("{side}chunk {index} (frame {frame})"),
+        (Some(index), None, Some(frame)) => format!("{side}chunk {index} (frame\u{a0}{frame})"),
         (Some(index), None, None) => format!("{side}chunk {index}"),
-        (None, _, Some(frame)) if side.is_empty() => format!("frame {frame}"),
-        (None, _, Some(frame)) => format!("request, frame {frame}"),
+        (None, _, Some(frame)) if side.is_empty() => format!("frame\u{a0}{frame}"),
+        (None, _, Some(frame)) => format!("request, frame\u{a0}{frame}"),
         (None, ..) if side.is_empty() => "response".to_owned(),
         (None, ..) => "request".to_owned(),
     };

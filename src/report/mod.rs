@@ -6,6 +6,7 @@
 
 mod closing;
 mod failures;
+mod octets;
 mod prose;
 mod rows;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod sample;
 pub mod spool;
 pub mod table;
 pub mod text;
+pub mod walkthrough;
 
 use std::io;
 use std::net::SocketAddr;

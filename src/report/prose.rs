@@ -9,11 +9,12 @@ use std::fmt::Write as _;
 
 use crate::event::Kind;
 use crate::http::{BodyEnd, Fields, Framing, RequestHead, ResponseHead, Side};
-use crate::report::text::{
+use crate::report::text::{fit, 
     Allowed, Paint, TextOptions, Tone, counted, fit_middle, grouped, printable, ranges, seconds, width, wrap,
 };
 use crate::report::{Body, CaptureEnd, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Format, Tally};
 use crate::units::{Stamp, Timestamp};
+use crate::verdict::Verdict;
 
 /// Columns of running text: longer lines are hard to read.
 const PROSE_COLUMNS: usize = 100;
@@ -107,21 +108,32 @@ impl Prose {
     /// The lines above an exchange's chunks: where, what, when.
     pub(super) fn title(self, end: &ExchangeEnd) -> String {
         let head = &end.head;
-        let mut place = place(head.id);
-        place = self.paint.tone(Tone::Strong, &place);
-        if let (Some(client), Some(server)) = (head.client, head.server) {
-            let _ = write!(place, "  {client} → {server}");
-        }
         let request = request_line(head);
         let response = response_line(head);
         // A target is copied and searched for: it is cut only where it is absurd.
         let request = fit_middle(&request, self.width.saturating_mul(4).max(200));
         let apart = if width(&request) + width(&response) + 3 <= self.width { " " } else { "\n  " };
         let request = self.paint.tone(Tone::Strong, &request);
-        let mut text = format!("{place}\n{request}{apart}→ {response}\n");
-        if let Some(when) = when(head) {
-            text.push_str(&self.faint(&wrap(&when, self.width, "", "  ")));
+        format!("{}{request}{apart}→ {response}\n{}{}", self.place_line(head), self.when(head), self.notes(end))
+    }
+
+    /// `stream 0  127.0.0.1:54946 → 127.0.0.1:8001`
+    pub(super) fn place_line(self, head: &ExchangeHead) -> String {
+        let place = self.paint.tone(Tone::Strong, &place(head.id));
+        match (head.client, head.server) {
+            (Some(client), Some(server)) => format!("{place}  {client} → {server}\n"),
+            _ => format!("{place}\n"),
         }
+    }
+
+    /// When it was asked and answered.
+    pub(super) fn when(self, head: &ExchangeHead) -> String {
+        when(head).map_or_else(String::new, |when| self.faint(&wrap(&when, self.width, "", "  ")))
+    }
+
+    /// What is to be known of its bodies before the chunks.
+    pub(super) fn notes(self, end: &ExchangeEnd) -> String {
+        let mut text = String::new();
         for (side, body) in [(Side::Request, &end.request_body), (Side::Response, &end.response_body)] {
             let Some(body) = body else { continue };
             if let Some(skipped) = body.joined {
@@ -142,6 +154,50 @@ impl Prose {
             text.push_str(&self.paragraph(&note, "", ""));
         }
         text
+    }
+
+    /// An exchange in one line.
+    pub(super) fn line(self, end: &ExchangeEnd) -> String {
+        let head = &end.head;
+        let place = match (head.id.stream, head.id.index) {
+            (Some(stream), 0) => stream.to_string(),
+            (Some(stream), index) => format!("{stream}, {index}"),
+            (None, index) => index.to_string(),
+        };
+        let status = head.response.as_ref().and_then(|response| response.status);
+        let status = status.map_or_else(|| "–".to_owned(), |status| status.to_string());
+        let mut body = match &end.response_body {
+            None => "no response captured".to_owned(),
+            Some(body) => {
+                let size = counted(body.size, "octet");
+                let text = match body.framing {
+                    Some(Framing::Chunked) => format!("{size} in {}", counted(body.chunks, "chunk")),
+                    Some(Framing::ContentLength(_)) => size,
+                    None | Some(Framing::None) if body.size == 0 => framing(body.framing),
+                    other => format!("{size}, {}", framing(other)),
+                };
+                match body.end {
+                    BodyEnd::Complete => text,
+                    BodyEnd::Open => format!("{text}, open"),
+                    BodyEnd::Aborted => format!("{text}, aborted"),
+                    BodyEnd::Truncated => format!("{text}, cut off"),
+                    BodyEnd::Broken => format!("{text}, broken"),
+                    BodyEnd::Lost => format!("{text}, octets lost"),
+                }
+            }
+        };
+        body = fit(&body, 36).into_owned();
+        let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(width(text)));
+        let start = format!("  {place}{}  {status}{}  {body}{}  ", pad(&place, 8), pad(&status, 6), pad(&body, 30));
+        let room = self.width.saturating_sub(width(&start)).max(20);
+        format!("{start}{}\n", fit_middle(&request_line(head), room))
+    }
+
+    /// What stands above the exchanges that take one line each.
+    pub(super) fn above_lines(self) -> String {
+        let names = format!("  {:<8}  status  {:<30}  request", "stream", "body");
+        let text = "\nExchanges of which nothing is expected (--all lists their chunks)\n";
+        format!("{text}{}\n", self.paint.tone(Tone::Faint, &names))
     }
 
     /// The verdict on an exchange, marked.
@@ -357,17 +413,17 @@ fn when(head: &ExchangeHead) -> Option<String> {
         (Some(Stamp { at: Some(asked), frame }), Some(Stamp { at: Some(answered), frame: second })) => {
             let after = seconds(answered.nanos_since(asked), 3);
             Some(format!(
-                "requested {asked} (frame {frame}), answered after {after} (frame {second}); times count from the request"
+                "requested {asked} (frame\u{a0}{frame}), answered after {after} (frame\u{a0}{second}); times count from the request"
             ))
         }
         (Some(Stamp { at: Some(asked), frame }), _) => {
-            Some(format!("requested {asked} (frame {frame}); times count from there"))
+            Some(format!("requested {asked} (frame\u{a0}{frame}); times count from there"))
         }
         (_, Some(Stamp { at: Some(answered), frame })) => {
-            Some(format!("answered {answered} (frame {frame}); times count from there"))
+            Some(format!("answered {answered} (frame\u{a0}{frame}); times count from there"))
         }
         (Some(Stamp { frame, .. }), Some(Stamp { frame: second, .. })) => {
-            Some(format!("requested in frame {frame}, answered in frame {second}; the packets have no times"))
+            Some(format!("requested in frame\u{a0}{frame}, answered in frame\u{a0}{second}; the packets have no times"))
         }
         _ => None,
     }
@@ -380,7 +436,7 @@ pub(super) fn body_end(body: &Body, side: Side) -> String {
         Side::Response => ("server", "client"),
     };
     let frame = match body.end_stamp {
-        Some(stamp) => format!(" (frame {})", stamp.frame),
+        Some(stamp) => format!(" (frame\u{a0}{})", stamp.frame),
         None => String::new(),
     };
     let closed = if body.reset { "reset" } else { "closed" };
@@ -399,7 +455,7 @@ pub(super) fn body_end(body: &Body, side: Side) -> String {
                 let frame = last.map_or(frame, |last| {
                     let frames: Vec<_> = last.trail.iter().filter_map(|run| run.frame).collect();
                     match frames.last() {
-                        Some(frame) => format!(" (frame {frame})"),
+                        Some(frame) => format!(" (frame\u{a0}{frame})"),
                         None => String::new(),
                     }
                 });
@@ -431,6 +487,19 @@ fn trailer_text(trailers: &[(String, String)]) -> String {
     let more = trailers.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     format!(", trailers {}{more}", shown.join(", "))
+}
+
+/// The count of a verdict.
+pub(super) fn tallied<'a>(tally: &'a mut Tally, verdict: &Verdict) -> &'a mut u64 {
+    match verdict {
+        Verdict::One => &mut tally.one,
+        Verdict::Several => &mut tally.several,
+        Verdict::Part => &mut tally.part,
+        Verdict::Mixed => &mut tally.mixed,
+        Verdict::Invalid(_) => &mut tally.invalid,
+        Verdict::Unverified(_) => &mut tally.unverified,
+        Verdict::Unchecked(_) => &mut tally.unchecked,
+    }
 }
 
 /// How many chunks a table leaves out, and what they hold.

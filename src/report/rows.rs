@@ -11,7 +11,7 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Tab
 use crate::event::Kind;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{
-    TextOptions, Tone, counted, fit, frame_ranges, preview, printable, printable_octets, seconds, width,
+    TextOptions, Tone, counted, fit, fit_middle, frame_ranges, preview, printable, printable_octets, seconds, width,
 };
 use crate::report::{Event, Expect, JudgedChunk, PayloadShown};
 use crate::units::Timestamp;
@@ -339,7 +339,9 @@ impl Layout {
         for row in rows {
             grid.add_row(used.iter().map(|&(column, wide)| {
                 let text = if column == TIME { self.time(row) } else { row.cell(column).to_owned() };
-                aligned(column, fit(&text, wide).into_owned())
+                // The end of an object's name tells it from others.
+                let text = if column == OBJECT { fit_middle(&text, wide) } else { fit(&text, wide) };
+                aligned(column, text.into_owned())
             }));
         }
         let last = used.len().saturating_sub(1);

@@ -12,15 +12,15 @@ use std::io::{self, Write};
 use std::mem;
 
 use crate::event::Kind;
-use crate::http::{BodyEnd, Framing, Side};
+use crate::http::Side;
 use crate::report::closing::Run;
 use crate::report::failures::Failures;
-use crate::report::prose::{Prose, base, body_end, framing, request_line, tally_words};
+use crate::report::prose::{Prose, base, body_end, tallied, tally_words};
 use crate::report::rows::{Item, Layout, Row};
 use crate::report::spool::{Slot, Spool};
-use crate::report::text::{FAILED_ROWS, TextOptions, Tone, counted, fit, fit_middle, width};
+use crate::report::text::{Listing, TextOptions};
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding, Format, JudgedChunk, Report, Tally,
+    CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding, JudgedChunk, Report, Tally,
     Violation,
 };
 use crate::units::Timestamp;
@@ -49,7 +49,7 @@ pub struct Table<W: Write> {
     open: HashMap<ExchangeId, Open>,
     /// Octets of all rows that wait.
     waiting: usize,
-    failed_rows: u64,
+    listing: Listing,
     /// Exchanges that are listed in full, and those that take a line.
     sections: Spool,
     lines: Spool,
@@ -82,7 +82,7 @@ impl<W: Write> Table<W> {
             prose,
             open: HashMap::new(),
             waiting: 0,
-            failed_rows: 0,
+            listing: Listing::default(),
             sections: Spool::with_budget(WAITING),
             lines: Spool::with_budget(WAITING),
             run: Run::default(),
@@ -111,9 +111,7 @@ impl<W: Write> Table<W> {
         };
         let matters = fails || matches!(judged.verdict, Verdict::Unverified(_));
         let within = open.listed < limit && (matters || !self.options.failed_only || !in_full);
-        let in_any_case = fails && self.failed_rows < FAILED_ROWS;
-        self.failed_rows += u64::from(fails);
-        if !within && !in_any_case {
+        if !self.listing.admits(fails, within) {
             *tallied(&mut open.hidden, &judged.verdict) += 1;
             return Ok(());
         }
@@ -143,7 +141,7 @@ impl<W: Write> Table<W> {
 
     fn violation(&mut self, violation: &Violation) {
         let open = self.open.entry(violation.exchange).or_default();
-        open.failures.get_or_insert_default().push(violation);
+        let _told = open.failures.get_or_insert_default().push(violation);
     }
 
     fn end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
@@ -157,7 +155,7 @@ impl<W: Write> Table<W> {
             return Ok(());
         }
         if end.head.expect.is_none() && !self.options.list_all && !matters {
-            return self.lines.append(Slot { exchange: id, part: TITLE }, self.line(end).as_bytes());
+            return self.lines.append(Slot { exchange: id, part: TITLE }, self.prose.line(end).as_bytes());
         }
         let prose = self.prose;
         let title = format!("\n{}", prose.title(end));
@@ -175,43 +173,6 @@ impl<W: Write> Table<W> {
         self.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
 
-    /// An exchange in one line.
-    fn line(&self, end: &ExchangeEnd) -> String {
-        let head = &end.head;
-        let place = match (head.id.stream, head.id.index) {
-            (Some(stream), 0) => stream.to_string(),
-            (Some(stream), index) => format!("{stream}, {index}"),
-            (None, index) => index.to_string(),
-        };
-        let status = head.response.as_ref().and_then(|response| response.status);
-        let status = status.map_or_else(|| "–".to_owned(), |status| status.to_string());
-        let mut body = match &end.response_body {
-            None => "no response captured".to_owned(),
-            Some(body) => {
-                let size = counted(body.size, "octet");
-                let text = match body.framing {
-                    Some(Framing::Chunked) => format!("{size} in {}", counted(body.chunks, "chunk")),
-                    Some(Framing::ContentLength(_)) => size,
-                    None | Some(Framing::None) if body.size == 0 => framing(body.framing),
-                    other => format!("{size}, {}", framing(other)),
-                };
-                match body.end {
-                    BodyEnd::Complete => text,
-                    BodyEnd::Open => format!("{text}, open"),
-                    BodyEnd::Aborted => format!("{text}, aborted"),
-                    BodyEnd::Truncated => format!("{text}, cut off"),
-                    BodyEnd::Broken => format!("{text}, broken"),
-                    BodyEnd::Lost => format!("{text}, octets lost"),
-                }
-            }
-        };
-        body = fit(&body, 36).into_owned();
-        let pad = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(width(text)));
-        let start = format!("  {place}{}  {status}{}  {body}{}  ", pad(&place, 8), pad(&status, 6), pad(&body, 30));
-        let room = self.options.width.saturating_sub(width(&start)).max(20);
-        format!("{start}{}\n", fit_middle(&request_line(head), room))
-    }
-
     fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
         self.run.capture(end);
         if self.captures > 0 {
@@ -224,11 +185,7 @@ impl<W: Write> Table<W> {
         }
         self.sections.drain_in_order(&mut self.out)?;
         if !self.lines.is_empty() {
-            let text = "\nExchanges of which nothing is expected (--all lists their chunks)\n";
-            self.out.write_all(text.as_bytes())?;
-            let place = if end.format == Some(Format::Http) { "response" } else { "stream" };
-            let names = format!("  {place:<8}  status  {:<30}  request", "body");
-            writeln!(self.out, "{}", self.prose.paint.tone(Tone::Faint, &names))?;
+            self.out.write_all(self.prose.above_lines().as_bytes())?;
             self.lines.drain_in_order(&mut self.out)?;
         }
         Ok(())
@@ -283,18 +240,6 @@ impl Open {
         if hidden.chunks() > 0 {
             self.items.push(Item::Hidden(tally_words(&hidden, self.expect)));
         }
-    }
-}
-
-fn tallied<'a>(tally: &'a mut Tally, verdict: &Verdict) -> &'a mut u64 {
-    match verdict {
-        Verdict::One => &mut tally.one,
-        Verdict::Several => &mut tally.several,
-        Verdict::Part => &mut tally.part,
-        Verdict::Mixed => &mut tally.mixed,
-        Verdict::Invalid(_) => &mut tally.invalid,
-        Verdict::Unverified(_) => &mut tally.unverified,
-        Verdict::Unchecked(_) => &mut tally.unchecked,
     }
 }
 

@@ -80,6 +80,21 @@ impl Allowed {
     }
 }
 
+/// Which chunks are listed one by one, over a whole run.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// Failed chunks so far.
+    failed: u64,
+}
+
+impl Listing {
+    /// Whether a chunk is listed: there is room for it, or it failed.
+    pub(super) const fn admits(&mut self, fails: bool, room: bool) -> bool {
+        self.failed += fails as u64;
+        room || (fails && self.failed <= FAILED_ROWS)
+    }
+}
+
 /// What a piece of text is, for its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -240,14 +255,15 @@ fn beginning(text: &str, columns: usize) -> &str {
 
 /// `text` in lines of at most `columns`, broken at blanks; the first line
 /// begins with `first`, the others with `other`. Ends with a line end. Words
-/// wider than a line stay whole: names must be found again.
+/// wider than a line stay whole: names must be found again. A no-break space
+/// becomes a blank.
 pub(super) fn wrap(text: &str, columns: usize, first: &str, other: &str) -> String {
     let mut lines = String::with_capacity(text.len() + 16);
     let mut line = first.to_owned();
     let mut taken = width(first);
     let mut empty = true;
-    for word in text.split(' ') {
-        let wide = width(word);
+    for word in text.split(' ').map(|word| word.replace('\u{a0}', " ")) {
+        let wide = width(&word);
         if !empty && taken + 1 + wide > columns {
             lines.push_str(line.trim_end());
             lines.push('\n');
@@ -257,7 +273,7 @@ pub(super) fn wrap(text: &str, columns: usize, first: &str, other: &str) -> Stri
             line.push(' ');
             taken += 1;
         }
-        line.push_str(word);
+        line.push_str(&word);
         (taken, empty) = (taken + wide, false);
     }
     lines.push_str(line.trim_end());
@@ -388,6 +404,7 @@ mod tests {
     #[test]
     fn prose_wraps_at_blanks_under_its_indent() {
         assert_eq!(wrap("one two three four", 10, "✗ ", "  "), "✗ one two\n  three\n  four\n");
+        assert_eq!(wrap("in frame\u{a0}12", 10, "", ""), "in\nframe 12\n");
         assert_eq!(wrap("https://example.org/long x", 10, "", "  "), "https://example.org/long\n  x\n");
     }
 
