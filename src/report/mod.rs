@@ -4,14 +4,24 @@
 //! exchanges interleave as they do in the capture. What a finding refers to
 //! (an event of a chunk, a chunk of a violation) came before it.
 
+mod closing;
 pub mod csv;
+mod failures;
 mod figures;
 pub mod json;
 pub mod jsonl;
+mod octets;
 pub mod payload;
+mod prose;
+mod rows;
+#[cfg(test)]
+mod sample;
 #[cfg(test)]
 mod samples;
 pub mod spool;
+pub mod table;
+pub mod text;
+pub mod walkthrough;
 
 use std::io;
 use std::net::SocketAddr;
@@ -405,6 +415,17 @@ pub struct Conclusion {
     pub totals: Totals,
     /// The verdict.
     pub outcome: Outcome,
+}
+
+/// How much of each chunk's payload a report shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum PayloadShown {
+    /// None of it.
+    None,
+    /// Its beginning: what fits.
+    Preview,
+    /// All that was kept.
+    Full,
 }
 
 /// Writes findings in some format.
