@@ -121,3 +121,35 @@ impl<R: Read> Block<R> {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buffer_grows_for_a_large_block_and_shrinks_behind_it() {
+        let limits = Limits {
+            read_block: 1024,
+            ..Limits::default()
+        };
+        let mut block = Block::open(&[7; 200_000][..], &limits).unwrap();
+        assert!(block.fill(100_000).unwrap());
+        assert!((100_000..=200_000).contains(&block.buffer.len()));
+        block.pass(100_000);
+        assert!(block.fill(16).unwrap());
+        assert_eq!(block.buffer.capacity(), 1024);
+        assert_eq!(block.offset(), 100_000);
+    }
+
+    #[test]
+    fn the_buffer_grows_with_what_arrives_not_with_what_is_promised() {
+        let limits = Limits {
+            read_block: 1024,
+            ..Limits::default()
+        };
+        let mut block = Block::open(&[7; 5000][..], &limits).unwrap();
+        assert!(!block.fill(100 << 20).unwrap());
+        assert_eq!(block.len(), 5000);
+        assert!(block.buffer.len() < 20_000);
+    }
+}

@@ -22,6 +22,7 @@
 mod block;
 mod error;
 mod input;
+mod interface;
 mod link;
 mod magic;
 mod pcap;

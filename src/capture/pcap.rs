@@ -85,7 +85,6 @@ struct Layout {
     /// Files before version 2.4 give the two lengths in either order: the
     /// smaller one is what was captured.
     unordered: bool,
-    snap: u32,
     link: LinkType,
 }
 
@@ -130,33 +129,34 @@ impl Layout {
         }
     }
 
-    /// Signs that this is no record header; 0 for one that is good.
-    /// The signs are Wireshark's.
-    fn signs(&self, head: Head) -> u32 {
-        u32::from(head.fraction >= self.second())
-            + u32::from(head.captured > self.snap && self.snap > 0)
-            + u32::from(head.captured > head.wire)
-            + u32::from(head.wire > 64 << 20)
+    /// Whether the header has no sign that it is none. The signs are Wireshark's
+    /// without the snap length: many files have longer packets.
+    const fn is_good(&self, head: Head) -> bool {
+        head.fraction < self.second()
+            && head.captured <= USUAL_PACKET
+            && head.captured <= head.wire
+            && head.wire <= 64 << 20
     }
 
-    /// How badly the octets read in this layout, by the first records of them.
-    fn misfit(&self, octets: &[u8]) -> u32 {
-        let (mut rest, mut signs) = (octets, 0);
-        for _ in 0..3 {
+    /// Whether the first two record headers of these octets are good in this
+    /// layout, the third too if it is there.
+    fn is_vouched_for(&self, octets: &[u8]) -> bool {
+        let (mut rest, mut last) = (octets, None);
+        for seen in 0..3 {
             let Some(head) = rest.first_chunk().filter(|_| rest.len() >= self.record) else {
-                break;
+                return seen == 2;
             };
             let head = self.head(head);
-            signs += self.signs(head);
-            if head.captured > USUAL_PACKET {
-                return signs + 10;
+            let near = last.is_none_or(|last| is_near(last, head.seconds));
+            if !self.is_good(head) || !near {
+                return false;
             }
-            let Some(next) = rest.get(self.record + head.captured as usize..) else {
-                break;
-            };
-            rest = next;
+            last = Some(head.seconds);
+            rest = rest
+                .get(self.record + head.captured as usize..)
+                .unwrap_or_default();
         }
-        signs
+        true
     }
 
     fn time(&self, head: Head) -> Timestamp {
@@ -289,29 +289,28 @@ impl Pcap {
 
     /// Settles which layout the records have: the patched libpcaps that people
     /// used around 1999 share magic numbers with others, and only the fit tells
-    /// them apart, as in Wireshark. Judged by what has arrived.
+    /// them apart. Another layout must prove itself by a second header in its
+    /// place, so that a damaged file of the usual one isn't taken for it. Judged
+    /// by what has arrived.
     fn settle(&mut self, octets: &[u8]) {
-        let now = self.layout.misfit(octets);
-        if now == 0 {
+        if self.layout.is_vouched_for(octets) {
             return;
         }
-        // Standard, Nokia's, Kuznetzov's without and with the processors.
+        // Nokia's and Kuznetzov's; Kuznetzov's with the processors.
         let others: &[usize] = if self.layout.record == 16 {
             &[20, 24]
         } else {
             &[28]
         };
-        let fit = |record| {
-            Layout {
-                record,
+        let other = others
+            .iter()
+            .map(|record| Layout {
+                record: *record,
                 ..self.layout
-            }
-            .misfit(octets)
-        };
-        if let Some((misfit, record)) = others.iter().map(|record| (fit(*record), *record)).min()
-            && misfit < now
-        {
-            self.layout.record = record;
+            })
+            .find(|layout| layout.is_vouched_for(octets));
+        if let Some(layout) = other {
+            self.layout = layout;
         }
     }
 
@@ -365,7 +364,7 @@ impl Pcap {
     fn may_begin(&self, octets: &[u8]) -> bool {
         if let Some(head) = octets.first_chunk().map(|head| self.layout.head(head))
             && head.captured > 0
-            && self.layout.signs(head) == 0
+            && self.layout.is_good(head)
         {
             return true;
         }
@@ -415,10 +414,7 @@ impl Pcap {
     /// Whether a packet with this time may follow the last one.
     fn is_near(&self, seconds: u32) -> bool {
         match self.last {
-            Some(last) => {
-                let (from, to) = near(last);
-                (from..=to).contains(&seconds)
-            }
+            Some(last) => is_near(last, seconds),
             None => seconds != 0,
         }
     }
@@ -492,10 +488,7 @@ impl Pcap {
     /// What follows a record without any bad sign that these octets begin with.
     fn good_record<'o>(&self, octets: &'o [u8]) -> Option<&'o [u8]> {
         let head = self.layout.head(octets.first_chunk()?);
-        let good = self.is_near(head.seconds)
-            && head.captured > 0
-            && head.captured <= USUAL_PACKET
-            && self.layout.signs(head) == 0;
+        let good = self.is_near(head.seconds) && head.captured > 0 && self.layout.is_good(head);
         good.then(|| octets.get(self.layout.record + head.captured as usize..))
             .flatten()
     }
@@ -506,6 +499,11 @@ impl Pcap {
 const fn near(last: u32) -> (u32, u32) {
     const WEEK: u32 = 7 * 86_400;
     (last.saturating_sub(WEEK), last.saturating_add(WEEK))
+}
+
+fn is_near(last: u32, seconds: u32) -> bool {
+    let (from, to) = near(last);
+    (from..=to).contains(&seconds)
 }
 
 /// What a file header says; the version where it isn't supported; `None` where
@@ -550,7 +548,6 @@ fn read_header(octets: &[u8], magic: Magic) -> Option<Result<Layout, (u16, u16)>
         // Version 2.3 reversed their order, DG/UX (543.0) too; some writers did
         // and some did not.
         unordered: (major == 2 && minor <= 3) || major == 543,
-        snap: header.snaplen,
         link: aix.unwrap_or_else(|| LinkType::declared(network)),
     }))
 }

@@ -10,17 +10,14 @@
 
 use std::io::Read;
 
-use pcap_parser::pcapng::{
-    InterfaceDescriptionBlock, OptionCode, PcapNGOption, parse_interfacedescriptionblock_be,
-    parse_interfacedescriptionblock_le, parse_sectionheaderblock,
-};
+use pcap_parser::pcapng::parse_sectionheaderblock;
 
 use super::block::Block;
 use super::error::{CaptureError, Fault};
+use super::interface::{HEADER_BLOCK, Interface};
 use super::magic;
-use super::{Book, CaptureFormat, LinkType, ProblemKind, Record};
+use super::{Book, CaptureFormat, ProblemKind, Record};
 use crate::limits::Limits;
-use crate::units::Timestamp;
 
 /// The octets that a pcapng file begins with, in either byte order (§4.1).
 pub(super) const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -62,51 +59,6 @@ const KNOWN: [u32; 12] = [
     types::CUSTOM_PRIVATE,
     types::PROCESS,
 ];
-
-/// How an interface counts time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Resolution {
-    /// Units of 10^-n seconds.
-    Decimal(u8),
-    /// Units of 2^-n seconds.
-    Binary(u8),
-}
-
-/// What an interface description says (§4.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Interface {
-    link: LinkType,
-    /// 0 for no limit.
-    snap: u32,
-    resolution: Resolution,
-    /// Seconds to add to each time.
-    offset: i64,
-}
-
-impl Interface {
-    /// The time of `units` since 1970.
-    fn time(&self, units: u64) -> Timestamp {
-        // Constant divisors for what nearly every file has.
-        let (seconds, fraction, decimals) = match self.resolution {
-            Resolution::Decimal(6) => (units / 1_000_000, units % 1_000_000, 6),
-            Resolution::Decimal(9) => (units / 1_000_000_000, units % 1_000_000_000, 9),
-            Resolution::Decimal(n) => match 10u64.checked_pow(u32::from(n)) {
-                Some(second) => (units / second, units % second, n),
-                None => (0, units, n),
-            },
-            Resolution::Binary(n) => {
-                let seconds = units.checked_shr(u32::from(n)).unwrap_or(0);
-                let whole = seconds.checked_shl(u32::from(n)).unwrap_or(0);
-                let nanos = (u128::from(units - whole) * 1_000_000_000) >> n;
-                (seconds, u64::try_from(nanos).unwrap_or(0), 9)
-            }
-        };
-        let seconds = i64::try_from(seconds)
-            .unwrap_or(i64::MAX)
-            .saturating_add(self.offset);
-        Timestamp::new(seconds, fraction, decimals)
-    }
-}
 
 /// What stands at the beginning of the octets.
 enum Found {
@@ -314,6 +266,10 @@ impl Pcapng {
 
     /// Begins a section (§4.1). Its declared length isn't needed.
     fn section<R: Read>(&mut self, block: &Block<R>, length: usize) -> Result<(), CaptureError> {
+        if length > HEADER_BLOCK {
+            let (length, limit) = (length as u64, HEADER_BLOCK as u64);
+            return Err(damaged(block, Fault::TooLong { length, limit }));
+        }
         let octets = block.octets().get(..length).unwrap_or_default();
         let Ok((_, header)) = parse_sectionheaderblock(octets) else {
             return Err(damaged(
@@ -341,14 +297,7 @@ impl Pcapng {
     /// index all the same.
     fn interface<R: Read>(&mut self, block: &Block<R>, length: usize, book: &mut Book) {
         let octets = block.octets().get(..length).unwrap_or_default();
-        let parsed = if self.big {
-            parse_interfacedescriptionblock_be(octets)
-        } else {
-            parse_interfacedescriptionblock_le(octets)
-        };
-        let interface = parsed
-            .ok()
-            .map(|(_, description)| self.described(&description));
+        let interface = Interface::read(octets, self.big);
         match interface {
             Some(interface) => book.declare(interface.link),
             None => {
@@ -361,45 +310,6 @@ impl Pcapng {
         if self.interfaces.len() < INTERFACES {
             self.interfaces.push(interface);
         }
-    }
-
-    /// What a description says.
-    fn described(&self, block: &InterfaceDescriptionBlock<'_>) -> Interface {
-        let mut interface = Interface {
-            link: LinkType::declared(u16::try_from(block.linktype.0).unwrap_or(u16::MAX)),
-            snap: block.snaplen,
-            // §4.2: microseconds where the option isn't there.
-            resolution: Resolution::Decimal(6),
-            offset: 0,
-        };
-        // pcap-parser gives options behind their end too, powers of two as
-        // none, and the offset in little-endian order whatever the section's.
-        let options = block
-            .options
-            .iter()
-            .take_while(|option| option.code != OptionCode::EndOfOpt);
-        for option in options {
-            match (option.code, option_octets(option)) {
-                (OptionCode::IfTsresol, [octet, ..]) => {
-                    interface.resolution = if octet & 0x80 == 0 {
-                        Resolution::Decimal(*octet)
-                    } else {
-                        Resolution::Binary(octet & 0x7f)
-                    };
-                }
-                (OptionCode::IfTsoffset, octets) => {
-                    if let Some(octets) = octets.first_chunk() {
-                        interface.offset = if self.big {
-                            i64::from_be_bytes(*octets)
-                        } else {
-                            i64::from_le_bytes(*octets)
-                        };
-                    }
-                }
-                _ => {}
-            }
-        }
-        interface
     }
 
     /// A packet of one of the three blocks, and its number; `None` if the
@@ -573,7 +483,7 @@ impl Pcapng {
             return Err(damaged(block, Fault::AnotherFile(what)));
         }
         let place = block.place();
-        let octets: Vec<u8> = block.octets().iter().take(16).copied().collect();
+        let octets: Vec<u8> = block.octets().iter().take(8).copied().collect();
         if let Some(next) = self.find_block(block)? {
             let fault = Fault::NoRecord { next };
             return Err(CaptureError::Damaged {
@@ -682,19 +592,11 @@ fn first_octets<R: Read>(block: &mut Block<R>) -> Result<Option<&[u8; 8]>, Captu
     Ok(block.octets().first_chunk())
 }
 
-/// An option's value without its padding.
-fn option_octets<'o>(option: &'o PcapNGOption<'_>) -> &'o [u8] {
-    option
-        .value()
-        .get(..usize::from(option.len))
-        .unwrap_or_default()
-}
-
 fn damaged<R: Read>(block: &Block<R>, fault: Fault) -> CaptureError {
     CaptureError::Damaged {
         format: CaptureFormat::Pcapng,
         place: block.place(),
-        octets: block.octets().iter().take(16).copied().collect(),
+        octets: block.octets().iter().take(8).copied().collect(),
         fault,
     }
 }
