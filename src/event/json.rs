@@ -121,7 +121,7 @@ struct Nesting {
 impl Nesting {
     #[inline(always)]
     fn open(&mut self, object: bool) {
-        if self.depth % 64 == 0 && self.depth > 0 {
+        if self.depth.is_multiple_of(64) && self.depth > 0 {
             self.outer.push(self.word);
             self.word = 0;
         }
@@ -133,7 +133,7 @@ impl Nesting {
     fn close(&mut self) {
         self.word >>= 1;
         self.depth = self.depth.saturating_sub(1);
-        if self.depth % 64 == 0 {
+        if self.depth.is_multiple_of(64) {
             self.word = self.outer.pop().unwrap_or_default();
         }
     }

@@ -241,3 +241,6 @@ fn fault(start: u64, octets: &mut &[u8], offset: &mut u64, message: String) -> E
         well_formed: false,
     }
 }
+
+#[cfg(test)]
+mod tests;
