@@ -144,8 +144,13 @@ impl Backlog {
 
     /// Keeps those octets of `bytes`, which begin at `at`, that nothing kept
     /// so far covers: the first received wins. Returns whether a copy differs.
+    ///
+    /// Of several copies the one that needs least tells what the octets
+    /// needed when they were sent.
     pub fn insert(&mut self, at: Position, bytes: &[u8], segment: &Waiting) -> bool {
         let end = at.plus(bytes.len() as u64);
+        self.split(at, segment.need);
+        self.split(end, segment.need);
         let slice = |from: Position, to: Position| -> &[u8] {
             let from = usize::try_from(from.since(at)).unwrap_or(usize::MAX);
             let to = usize::try_from(to.since(at)).unwrap_or(usize::MAX);
@@ -158,18 +163,18 @@ impl Backlog {
         let mut differs = false;
         let mut lacking = smallvec::SmallVec::<[(Position, Position); 4]>::new();
         let mut cursor = at;
-        for (&start, waiting) in self.waiting.range(first..end) {
+        for (&start, waiting) in self.waiting.range_mut(first..end) {
             let until = start.plus(waiting.bytes.len() as u64);
             if cursor < start {
                 lacking.push((cursor, start));
             }
             let copy = slice(start.max(at), until.min(end));
             let skip = usize::try_from(at.since(start)).unwrap_or(usize::MAX);
-            differs |= waiting
-                .bytes
-                .get(skip..)
-                .and_then(|kept| kept.get(..copy.len()))
-                != Some(copy);
+            let kept = waiting.bytes.get(skip..).unwrap_or_default();
+            differs |= kept.get(..copy.len()) != Some(copy);
+            if copy.len() == waiting.bytes.len() {
+                waiting.need = waiting.need.min(segment.need);
+            }
             cursor = cursor.max(until);
         }
         if cursor < end {
@@ -192,6 +197,25 @@ impl Backlog {
             self.waiting.insert(from, waiting);
         }
         differs
+    }
+
+    /// Splits what is kept across `at`, if it needs more than `need`.
+    fn split(&mut self, at: Position, need: Position) {
+        let Some((&start, waiting)) = self.waiting.range_mut(..at).next_back() else {
+            return;
+        };
+        let len = usize::try_from(at.since(start)).unwrap_or(usize::MAX);
+        if waiting.need <= need || waiting.bytes.len() <= len {
+            return;
+        }
+        let rest = Waiting {
+            bytes: waiting.bytes.split_off(len),
+            segment_start: false,
+            ..*waiting
+        };
+        waiting.cut_to = Position::START;
+        self.octets += OVERHEAD;
+        self.waiting.insert(at, rest);
     }
 }
 

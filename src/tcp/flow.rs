@@ -173,11 +173,14 @@ impl Flow {
     }
 
     fn take_fin<S: StreamSink>(tx: &mut Half, rx: &Half, fin: Fin, out: &mut Outlet<'_, S>) {
-        let known = tx
-            .backlog
-            .as_ref()
-            .is_some_and(|backlog| backlog.fin.is_some());
-        if known || fin.at < tx.next {
+        let known = tx.backlog.as_mut().and_then(|backlog| backlog.fin.as_mut());
+        if let Some(known) = known {
+            if known.at == fin.at {
+                known.need = known.need.min(fin.need);
+            }
+            return;
+        }
+        if fin.at < tx.next {
             return;
         }
         if fin.at == tx.next && fin.need <= rx.done() {
@@ -408,12 +411,11 @@ impl Flow {
     fn flush<S: StreamSink>(&mut self, out: &mut Outlet<'_, S>) {
         loop {
             self.settle(out);
-            let forward =
-                self.forward.is_pending() && self.force(Direction::Forward, Position::END, out);
-            if !forward
-                && !(self.backward.is_pending()
-                    && self.force(Direction::Backward, Position::END, out))
-            {
+            let stepped = (self.forward.is_pending()
+                && self.force(Direction::Forward, Position::END, out))
+                || (self.backward.is_pending()
+                    && self.force(Direction::Backward, Position::END, out));
+            if !stepped {
                 return;
             }
         }

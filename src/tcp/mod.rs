@@ -5,6 +5,8 @@ mod backlog;
 pub(crate) mod conversation;
 mod flow;
 mod half;
+#[cfg(test)]
+mod model;
 mod reassembler;
 mod recent;
 mod seq;
