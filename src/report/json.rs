@@ -23,7 +23,7 @@ use crate::report::{
 pub(crate) mod members;
 pub(crate) mod text;
 
-use text::{JsonText, Style};
+use text::{JsonText, Style, key};
 
 /// Octets of captures that are done kept in memory while others are read.
 const DONE_IN_MEMORY: usize = 1 << 20;
@@ -162,17 +162,17 @@ impl<W: Write> JsonReport<W> {
         }
         let text = &mut self.text;
         text.next_line(10);
-        text.name("expect", end.head.expect.map(Expect::name));
+        text.name(key!("expect"), end.head.expect.map(Expect::name));
         text.next_line(10);
-        text.key("events");
+        text.key(key!("events"));
         text.raw("[");
         self.put(Part::Expect.of(id))?;
         self.close_list(10, lists.events);
         let text = &mut self.text;
         text.next_line(10);
-        text.name("verdict", Some(end.verdict.name()));
+        text.name(key!("verdict"), Some(end.verdict.name()));
         text.next_line(10);
-        text.key("violations");
+        text.key(key!("violations"));
         text.raw("[");
         self.put(Part::Verdict.of(id))?;
         self.close_list(10, lists.violations);
@@ -187,10 +187,10 @@ impl<W: Write> JsonReport<W> {
         text.line(8);
         text.open();
         text.line(10);
-        text.maybe_number("stream", end.head.id.stream.map(|stream| stream.0));
+        text.maybe_number(key!("stream"), end.head.id.stream.map(|stream| stream.0));
         members::endpoints(text, &end.head);
         text.next_line(10);
-        text.key("request");
+        text.key(key!("request"));
         if !side_is_there(
             end.head.request.is_some(),
             end.request_body.as_ref(),
@@ -204,7 +204,7 @@ impl<W: Write> JsonReport<W> {
         text.line(12);
         members::request_line(text, request);
         text.next_line(12);
-        text.fields("headers", request.fields.as_deref());
+        text.fields(key!("headers"), request.fields.as_deref());
         text.next_line(12);
         members::head_stamp(text, end.head.id, request.stamp);
         self.open_body(end.request_body.as_ref(), chunks);
@@ -221,7 +221,7 @@ impl<W: Write> JsonReport<W> {
         }
         let text = &mut self.text;
         text.next_line(10);
-        text.key("response");
+        text.key(key!("response"));
         if !side_is_there(
             end.head.response.is_some(),
             end.response_body.as_ref(),
@@ -235,7 +235,7 @@ impl<W: Write> JsonReport<W> {
         text.line(12);
         members::status_line(text, response);
         text.next_line(12);
-        text.fields("headers", response.fields.as_deref());
+        text.fields(key!("headers"), response.fields.as_deref());
         text.next_line(12);
         members::head_stamp(text, end.head.id, response.stamp);
         self.open_body(end.response_body.as_ref(), lists.response_chunks);
@@ -245,7 +245,7 @@ impl<W: Write> JsonReport<W> {
     fn open_body(&mut self, body: Option<&Body>, chunks: bool) {
         let text = &mut self.text;
         text.next_line(12);
-        text.key("body");
+        text.key(key!("body"));
         text.open();
         if chunks {
             text.line(14);
@@ -254,7 +254,7 @@ impl<W: Write> JsonReport<W> {
         if chunks {
             text.next_line(14);
         }
-        text.key("chunks");
+        text.key(key!("chunks"));
         text.raw("[");
     }
 
@@ -292,23 +292,23 @@ impl<W: Write> JsonReport<W> {
         text.line(4);
         text.open();
         text.line(6);
-        text.text("path", Some(&capture.path));
+        text.text(key!("path"), Some(&capture.path));
         if !capture.parts.is_empty() {
             text.next_line(6);
-            text.texts("parts", &capture.parts);
+            text.texts(key!("parts"), &capture.parts);
         }
         text.next_line(6);
-        text.name("format", capture.format.map(|format| format.name()));
+        text.name(key!("format"), capture.format.map(|format| format.name()));
         text.next_line(6);
-        text.texts("link_types", &capture.link_types);
+        text.texts(key!("link_types"), &capture.link_types);
         text.next_line(6);
-        text.number("packets", capture.packets);
+        text.number(key!("packets"), capture.packets);
         text.next_line(6);
-        text.time("first_time", capture.first_time);
+        text.time(key!("first_time"), capture.first_time);
         text.next_line(6);
-        text.time("last_time", capture.last_time);
+        text.time(key!("last_time"), capture.last_time);
         text.next_line(6);
-        text.key("problems");
+        text.key(key!("problems"));
         text.raw("[");
         for (place, problem) in capture.problems.iter().enumerate() {
             self.element(8, place > 0);
@@ -320,7 +320,7 @@ impl<W: Write> JsonReport<W> {
         text.next_line(6);
         members::other_streams(text, &capture.other_streams);
         text.next_line(6);
-        text.key("exchanges");
+        text.key(key!("exchanges"));
         text.raw("[");
         let mut before = Vec::new();
         text.pass_on(&mut |octets| {
@@ -414,18 +414,18 @@ impl<W: Write> Report for JsonReport<W> {
         let text = &mut self.text;
         text.open();
         text.line(2);
-        text.name("schema", Some(members::SCHEMA));
+        text.name(key!("schema"), Some(members::SCHEMA));
         text.next_line(2);
-        text.name("version", Some(env!("CARGO_PKG_VERSION")));
+        text.name(key!("version"), Some(env!("CARGO_PKG_VERSION")));
         text.next_line(2);
-        text.name("verdict", Some(conclusion.outcome.name()));
+        text.name(key!("verdict"), Some(conclusion.outcome.name()));
         text.next_line(2);
-        text.key("summary");
+        text.key(key!("summary"));
         text.open();
         members::summary(text, conclusion);
         text.close();
         text.next_line(2);
-        text.key("captures");
+        text.key(key!("captures"));
         text.raw("[");
         let out = &mut self.out;
         text.pass_on(&mut |octets| out.write_all(octets))?;

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use foldhash::fast::RandomState;
 
 use super::json::members;
-use super::json::text::{JsonText, Style};
+use super::json::text::{JsonText, Style, key};
 use crate::http::Side;
 use crate::report::payload::Payload;
 use crate::report::{
@@ -44,15 +44,15 @@ impl<W: Write> JsonlReport<W> {
 
     fn begin(&mut self, record: &str) {
         self.text.open();
-        self.text.name("record", Some(record));
-        self.text.literal("capture", &self.capture);
+        self.text.name(key!("record"), Some(record));
+        self.text.literal(key!("capture"), &self.capture);
     }
 
     fn begin_in(&mut self, record: &str, id: ExchangeId) {
         self.begin(record);
         self.text
-            .maybe_number("stream", id.stream.map(|stream| stream.0));
-        self.text.number("exchange", id.index);
+            .maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
+        self.text.number(key!("exchange"), id.index);
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -64,9 +64,10 @@ impl<W: Write> JsonlReport<W> {
     fn capture(&mut self, path: &str) -> io::Result<()> {
         self.capture = serde_json::to_string(path)?;
         self.begin("capture");
-        self.text.literal("path", &self.capture);
-        self.text.name("schema", Some(members::SCHEMA));
-        self.text.name("version", Some(env!("CARGO_PKG_VERSION")));
+        self.text.literal(key!("path"), &self.capture);
+        self.text.name(key!("schema"), Some(members::SCHEMA));
+        self.text
+            .name(key!("version"), Some(env!("CARGO_PKG_VERSION")));
         self.end()
     }
 
@@ -75,31 +76,31 @@ impl<W: Write> JsonlReport<W> {
         self.begin_in("exchange", head.id);
         let text = &mut self.text;
         members::endpoints(text, head);
-        text.key("request");
+        text.key(key!("request"));
         if let Some(request) = &head.request {
             text.open();
             members::request_line(text, request);
-            text.fields("headers", request.fields.as_deref());
+            text.fields(key!("headers"), request.fields.as_deref());
             members::head_stamp(text, head.id, request.stamp);
             text.close();
         } else {
             text.raw("null");
         }
-        text.key("response");
+        text.key(key!("response"));
         if let Some(response) = &head.response {
             text.open();
             members::status_line(text, response);
-            text.fields("headers", response.fields.as_deref());
+            text.fields(key!("headers"), response.fields.as_deref());
             members::head_stamp(text, head.id, response.stamp);
-            text.key("body");
+            text.key(key!("body"));
             text.open();
-            text.name("framing", head.framing.map(members::framing));
+            text.name(key!("framing"), head.framing.map(members::framing));
             text.close();
             text.close();
         } else {
             text.raw("null");
         }
-        text.name("expect", head.expect.map(Expect::name));
+        text.name(key!("expect"), head.expect.map(Expect::name));
         self.end()
     }
 
@@ -113,44 +114,44 @@ impl<W: Write> JsonlReport<W> {
             members::last_chunk(text, id, end.response_body.as_ref());
             members::trailers(text, end.response_body.as_ref());
         } else {
-            for name in [
-                "framing",
-                "size",
-                "end",
-                "joined",
-                "skipped",
-                "last_chunk",
-                "trailers",
+            for key in [
+                key!("framing"),
+                key!("size"),
+                key!("end"),
+                key!("joined"),
+                key!("skipped"),
+                key!("last_chunk"),
+                key!("trailers"),
             ] {
-                text.literal(name, "null");
+                text.literal(key, "null");
             }
         }
-        text.key("request_body");
+        text.key(key!("request_body"));
         if let Some(body) = &end.request_body {
             text.open();
             members::body(text, Some(body));
-            text.number("chunks", body.chunks);
+            text.number(key!("chunks"), body.chunks);
             members::last_chunk(text, id, Some(body));
             members::trailers(text, Some(body));
             text.close();
         } else {
             text.raw("null");
         }
-        text.name("verdict", Some(end.verdict.name()));
+        text.name(key!("verdict"), Some(end.verdict.name()));
         let tally = &end.tally;
-        text.number("chunks", tally.chunks());
-        text.number("events", end.events);
-        text.number("violations", end.violations);
-        for (name, count) in [
-            ("one", tally.one),
-            ("several", tally.several),
-            ("part", tally.part),
-            ("mixed", tally.mixed),
-            ("invalid", tally.invalid),
-            ("unverified", tally.unverified),
-            ("unchecked", tally.unchecked),
+        text.number(key!("chunks"), tally.chunks());
+        text.number(key!("events"), end.events);
+        text.number(key!("violations"), end.violations);
+        for (key, count) in [
+            (key!("one"), tally.one),
+            (key!("several"), tally.several),
+            (key!("part"), tally.part),
+            (key!("mixed"), tally.mixed),
+            (key!("invalid"), tally.invalid),
+            (key!("unverified"), tally.unverified),
+            (key!("unchecked"), tally.unchecked),
         ] {
-            text.number(name, count);
+            text.number(key, count);
         }
         self.end()
     }
@@ -165,13 +166,13 @@ impl<W: Write> JsonlReport<W> {
         self.begin("capture_end");
         let text = &mut self.text;
         if !capture.parts.is_empty() {
-            text.texts("parts", &capture.parts);
+            text.texts(key!("parts"), &capture.parts);
         }
-        text.name("format", capture.format.map(|format| format.name()));
-        text.texts("link_types", &capture.link_types);
-        text.number("packets", capture.packets);
-        text.time("first_time", capture.first_time);
-        text.time("last_time", capture.last_time);
+        text.name(key!("format"), capture.format.map(|format| format.name()));
+        text.texts(key!("link_types"), &capture.link_types);
+        text.number(key!("packets"), capture.packets);
+        text.time(key!("first_time"), capture.first_time);
+        text.time(key!("last_time"), capture.last_time);
         members::other_streams(text, &capture.other_streams);
         self.end()
     }
@@ -190,7 +191,7 @@ impl<W: Write> Report for JsonlReport<W> {
             Finding::Chunk(chunk) => {
                 self.begin_in("chunk", chunk.exchange);
                 if chunk.side == Side::Request {
-                    self.text.name("side", Some("request"));
+                    self.text.name(key!("side"), Some("request"));
                 }
                 let out = &mut self.out;
                 members::chunk(&mut self.text, chunk, self.payload, &mut |octets| {
@@ -210,8 +211,9 @@ impl<W: Write> Report for JsonlReport<W> {
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
         self.text.open();
-        self.text.name("record", Some("summary"));
-        self.text.name("verdict", Some(conclusion.outcome.name()));
+        self.text.name(key!("record"), Some("summary"));
+        self.text
+            .name(key!("verdict"), Some(conclusion.outcome.name()));
         members::summary(&mut self.text, conclusion);
         self.end()?;
         self.out.flush()

@@ -9,7 +9,7 @@ use std::io;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize as _;
-use serde_json::ser::Formatter;
+use serde_json::ser::{Formatter, Serializer};
 
 use crate::report::figures::{TimeText, append_number};
 use crate::report::payload::Excerpt;
@@ -30,6 +30,26 @@ pub(crate) enum Style {
     /// `"a":1,"b":2`: for lines.
     Compact,
 }
+
+/// A member's name with what stands around it, made by [`key!`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    /// `, "name": `
+    pub(crate) spaced: &'static str,
+    /// `,"name":`
+    pub(crate) compact: &'static str,
+}
+
+/// The [`Key`] of a name that needs no escapes.
+macro_rules! key {
+    ($name:literal) => {
+        $crate::report::json::text::Key {
+            spaced: concat!(", \"", $name, "\": "),
+            compact: concat!(",\"", $name, "\":"),
+        }
+    };
+}
+pub(crate) use key;
 
 /// A buffer with JSON text.
 #[derive(Debug)]
@@ -75,28 +95,30 @@ impl JsonText {
         self.line(indent);
     }
 
+    /// Whether the last thing written is a value, or the end of one.
+    fn follows_value(&self) -> bool {
+        // No value ends in one of these: strings end in a quote.
+        !matches!(self.out.last(), None | Some(b'{' | b'[' | b' ' | b'\n'))
+    }
+
     /// Separates what follows from what is there, if that is a value.
     fn separate(&mut self) {
-        // No value ends in one of these: strings end in a quote.
-        if !matches!(self.out.last(), None | Some(b'{' | b'[' | b' ' | b'\n')) {
-            self.raw(if self.style == Style::Spaced {
-                ", "
-            } else {
-                ","
+        if self.follows_value() {
+            self.raw(match self.style {
+                Style::Spaced => ", ",
+                Style::Compact => ",",
             });
         }
     }
 
-    /// Writes a member's name, which needs no escapes; its value must follow.
-    pub(crate) fn key(&mut self, name: &str) {
-        self.separate();
-        self.out.push(b'"');
-        self.raw(name);
-        self.raw(if self.style == Style::Spaced {
-            "\": "
-        } else {
-            "\":"
-        });
+    /// Writes a member's name; its value must follow.
+    pub(crate) fn key(&mut self, key: Key) {
+        let (text, comma) = match self.style {
+            Style::Spaced => (key.spaced, ", ".len()),
+            Style::Compact => (key.compact, ",".len()),
+        };
+        let skip = if self.follows_value() { 0 } else { comma };
+        self.raw(text.get(skip..).unwrap_or_default());
     }
 
     /// Writes a string as a value.
@@ -105,20 +127,31 @@ impl JsonText {
     }
 
     fn escaped(&mut self, text: &str, quotes: bool) {
-        let mut writer = serde_json::Serializer::with_formatter(&mut self.out, Strings { quotes });
+        // Each of the controls that JSON lets pass begins with one of these two
+        // in UTF-8; mostly there are none.
+        let controls = memchr::memchr2(0x7f, 0xc2, text.as_bytes()).is_some();
         // A string can always be written, and so can a Vec.
-        let _ = text.serialize(&mut writer);
+        let _ = if controls {
+            text.serialize(&mut Serializer::with_formatter(
+                &mut self.out,
+                Strict { quotes },
+            ))
+        } else if quotes {
+            text.serialize(&mut Serializer::new(&mut self.out))
+        } else {
+            text.serialize(&mut Serializer::with_formatter(&mut self.out, Unquoted))
+        };
     }
 
     /// A member whose value is JSON text already.
-    pub(crate) fn literal(&mut self, name: &str, value: &str) {
-        self.key(name);
+    pub(crate) fn literal(&mut self, key: Key, value: &str) {
+        self.key(key);
         self.raw(value);
     }
 
     /// A member whose value is one of our own names.
-    pub(crate) fn name(&mut self, name: &str, value: Option<&str>) {
-        self.key(name);
+    pub(crate) fn name(&mut self, key: Key, value: Option<&str>) {
+        self.key(key);
         match value {
             Some(value) => {
                 self.out.push(b'"');
@@ -130,8 +163,8 @@ impl JsonText {
     }
 
     /// A member with a string of any content, or null.
-    pub(crate) fn text(&mut self, name: &str, value: Option<&str>) {
-        self.key(name);
+    pub(crate) fn text(&mut self, key: Key, value: Option<&str>) {
+        self.key(key);
         match value {
             Some(value) => self.string(value),
             None => self.raw("null"),
@@ -139,14 +172,14 @@ impl JsonText {
     }
 
     /// A member with a number.
-    pub(crate) fn number(&mut self, name: &str, value: u64) {
-        self.key(name);
+    pub(crate) fn number(&mut self, key: Key, value: u64) {
+        self.key(key);
         append_number(&mut self.out, value);
     }
 
     /// A member with a number or null.
-    pub(crate) fn maybe_number(&mut self, name: &str, value: Option<u64>) {
-        self.key(name);
+    pub(crate) fn maybe_number(&mut self, key: Key, value: Option<u64>) {
+        self.key(key);
         match value {
             Some(value) => append_number(&mut self.out, value),
             None => self.raw("null"),
@@ -154,8 +187,8 @@ impl JsonText {
     }
 
     /// A member with a time, or null.
-    pub(crate) fn time(&mut self, name: &str, value: Option<Timestamp>) {
-        self.key(name);
+    pub(crate) fn time(&mut self, key: Key, value: Option<Timestamp>) {
+        self.key(key);
         match value {
             Some(time) => {
                 self.out.push(b'"');
@@ -167,8 +200,8 @@ impl JsonText {
     }
 
     /// A member with a list of numbers.
-    pub(crate) fn numbers(&mut self, name: &str, values: impl Iterator<Item = u64>) {
-        self.key(name);
+    pub(crate) fn numbers(&mut self, key: Key, values: impl Iterator<Item = u64>) {
+        self.key(key);
         self.out.push(b'[');
         for value in values {
             self.separate();
@@ -178,8 +211,8 @@ impl JsonText {
     }
 
     /// A member with a list of strings.
-    pub(crate) fn texts(&mut self, name: &str, values: &[String]) {
-        self.key(name);
+    pub(crate) fn texts(&mut self, key: Key, values: &[String]) {
+        self.key(key);
         self.out.push(b'[');
         for value in values {
             self.separate();
@@ -189,8 +222,8 @@ impl JsonText {
     }
 
     /// A member with a list of pairs of a name and a value, or null.
-    pub(crate) fn fields(&mut self, name: &str, fields: Option<&[(String, String)]>) {
-        self.key(name);
+    pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(String, String)]>) {
+        self.key(key);
         let Some(fields) = fields else {
             return self.raw("null");
         };
@@ -225,11 +258,11 @@ impl JsonText {
     /// A member with a payload, which may be long: what is ready goes to `sink`.
     pub(crate) fn payload(
         &mut self,
-        name: &str,
+        key: Key,
         payload: Excerpt<'_>,
         sink: Sink<'_>,
     ) -> io::Result<()> {
-        self.key(name);
+        self.key(key);
         if let Excerpt::Text(text) = payload
             && text.len() <= PIECE
         {
@@ -267,14 +300,27 @@ impl JsonText {
     }
 }
 
+/// Writes strings without their quotes.
+struct Unquoted;
+
+impl Formatter for Unquoted {
+    fn begin_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes strings with DEL and the C1 controls escaped too, which JSON lets
 /// pass and some terminals obey.
-struct Strings {
+struct Strict {
     /// Whether the quotes are written.
     quotes: bool,
 }
 
-impl Formatter for Strings {
+impl Formatter for Strict {
     fn begin_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
         if self.quotes {
             writer.write_all(b"\"")
@@ -297,9 +343,7 @@ impl Formatter for Strings {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
-        // Each begins with one of these two in UTF-8.
-        let controls = memchr::memchr2_iter(0x7f, 0xc2, fragment.as_bytes());
-        for at in controls {
+        for at in memchr::memchr2_iter(0x7f, 0xc2, fragment.as_bytes()) {
             let at = at - (fragment.len() - rest.len());
             let Some((before, behind)) = rest.split_at_checked(at) else {
                 break;
@@ -332,8 +376,8 @@ mod tests {
             Ok(())
         };
         text.open();
-        text.payload("payload", payload, &mut sink).unwrap();
-        text.number("behind", 1);
+        text.payload(key!("payload"), payload, &mut sink).unwrap();
+        text.number(key!("behind"), 1);
         text.close();
         text.pass_on(&mut sink).unwrap();
         (serde_json::from_slice(&all).unwrap(), times)
