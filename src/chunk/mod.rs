@@ -1,7 +1,23 @@
 //! The chunk layer: the octets of a chunked body → chunk records
 //! (RFC 9112 §7.1).
+//!
+//! [`Decoder`] reads one chunked body. It believes what a careful receiver
+//! believes: a size line has hex digits, a payload is followed by CRLF. It
+//! promises that every octet of a chunk is accounted for in its record's
+//! trail, that cutting the octets differently changes nothing but the cuts of
+//! the payload tokens, and that octets which the capture lost inside a payload
+//! are stepped over, since its size is known.
+
+mod decoder;
+pub(crate) mod fields;
+pub(crate) mod piece;
+pub(crate) mod size_line;
+#[cfg(test)]
+mod tests;
 
 use smallvec::SmallVec;
+
+pub use decoder::{Decoder, Step};
 
 use crate::tcp::Piece;
 use crate::units::{FrameNo, Stamp};
@@ -62,8 +78,15 @@ impl Chunk {
     /// The size as written: the hex digits of the size line.
     #[must_use]
     pub fn size_hex(&self) -> &str {
-        let digits = self.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
-        self.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
+        let digits = self
+            .size_line
+            .iter()
+            .take_while(|octet| octet.is_ascii_hexdigit())
+            .count();
+        self.size_line
+            .get(..digits)
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .unwrap_or_default()
     }
 
     /// The chunk extensions as written, from the `;` on, without the line end;
@@ -91,7 +114,8 @@ pub(crate) fn extensions(size_line: &[u8]) -> Option<String> {
     let line = size_line.strip_suffix(b"\n").unwrap_or(size_line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let start = memchr::memchr(b';', line)?;
-    line.get(start..).map(|text| String::from_utf8_lossy(text).into_owned())
+    line.get(start..)
+        .map(|text| String::from_utf8_lossy(text).into_owned())
 }
 
 /// The frames of some runs, ascending, without duplicates.
@@ -177,6 +201,10 @@ pub enum Lenience {
     BlankLineBeforeStart,
     /// A response's last transfer coding isn't chunked: it is read to the close.
     NotChunkedLast,
+    /// Transfer-Encoding in a message of HTTP/1.0 (RFC 9112 §6.1).
+    CodingInHttp10,
+    /// A line in a head or a trailer section that is no field.
+    InvalidField,
 }
 
 /// Why chunk framing is broken, with what stands on the wire.

@@ -1,0 +1,219 @@
+//! Field lines of heads and trailer sections (RFC 9112 §5, §7.1.2).
+//!
+//! httparse reads what follows the grammar. What it refuses is read line by
+//! line, as tolerant receivers do, and each liberty is said.
+
+use smallvec::SmallVec;
+
+use super::Lenience;
+
+/// What some field lines say.
+#[derive(Debug, Default)]
+pub(crate) struct FieldLines {
+    /// Names and values, in order.
+    pub(crate) fields: Vec<(String, String)>,
+    /// Where the lines leave the grammar, with the offset of the line.
+    pub(crate) remarks: SmallVec<[(Lenience, usize); 1]>,
+}
+
+/// Fields beyond this many are read line by line.
+const USUAL: usize = 64;
+
+/// Reads field lines; each line has its line end, and an empty line at the end
+/// may be missing.
+pub(crate) fn parse(lines: &[u8]) -> FieldLines {
+    let mut slots = [httparse::EMPTY_HEADER; USUAL];
+    match httparse::parse_headers(lines, &mut slots) {
+        Ok(httparse::Status::Complete((_, headers))) => FieldLines {
+            fields: headers
+                .iter()
+                .map(|header| (header.name.to_owned(), text(header.value)))
+                .collect(),
+            remarks: SmallVec::new(),
+        },
+        _ => tolerant(lines),
+    }
+}
+
+fn tolerant(lines: &[u8]) -> FieldLines {
+    let mut read = FieldLines::default();
+    let mut offset = 0;
+    for line in lines.split_inclusive(|&octet| octet == b'\n') {
+        let start = offset;
+        offset += line.len();
+        let line = without_end(line);
+        if line.is_empty() {
+            break;
+        }
+        if line.first().is_some_and(|octet| is_white(*octet)) {
+            let folded = text(trim(line));
+            match read.fields.last_mut() {
+                // RFC 9112 §5.2: a fold is one space.
+                Some((_, value)) => {
+                    if !value.is_empty() && !folded.is_empty() {
+                        value.push(' ');
+                    }
+                    value.push_str(&folded);
+                    read.remarks.push((Lenience::ObsFold, start));
+                }
+                // RFC 9112 §2.2: such a line before the first field is consumed
+                // without further processing.
+                None => read.remarks.push((Lenience::InvalidField, start)),
+            }
+            continue;
+        }
+        let Some((name, value)) =
+            memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon))
+        else {
+            read.remarks.push((Lenience::InvalidField, start));
+            continue;
+        };
+        let bare = name.trim_ascii_end();
+        if bare.is_empty() || !bare.iter().all(|octet| is_token(*octet)) {
+            read.remarks.push((Lenience::InvalidField, start));
+        } else if bare.len() < name.len() {
+            read.remarks.push((Lenience::SpaceBeforeColon, start));
+        }
+        if !bare.is_empty() {
+            read.fields
+                .push((text(bare), text(trim(value.get(1..).unwrap_or_default()))));
+        }
+    }
+    read
+}
+
+/// A line without its line end.
+pub(crate) fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn trim(mut value: &[u8]) -> &[u8] {
+    while let [first, rest @ ..] = value
+        && is_white(*first)
+    {
+        value = rest;
+    }
+    while let [rest @ .., last] = value
+        && is_white(*last)
+    {
+        value = rest;
+    }
+    value
+}
+
+/// SP or HTAB: RFC 9112's OWS.
+const fn is_white(octet: u8) -> bool {
+    matches!(octet, b' ' | b'\t')
+}
+
+/// RFC 9110 §5.6.2: `tchar`.
+pub(crate) const fn is_token(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric()
+        || matches!(
+            octet,
+            b'!' | b'#'
+                | b'$'
+                | b'%'
+                | b'&'
+                | b'\''
+                | b'*'
+                | b'+'
+                | b'-'
+                | b'.'
+                | b'^'
+                | b'_'
+                | b'`'
+                | b'|'
+                | b'~'
+        )
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &str) -> (Vec<(String, String)>, Vec<Lenience>) {
+        let read = parse(lines.as_bytes());
+        (
+            read.fields,
+            read.remarks.iter().map(|(lenience, _)| *lenience).collect(),
+        )
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn fields_by_the_grammar_are_read_without_remark() {
+        assert_eq!(
+            read("Host: a\r\nX-Empty:\r\nTabs:\t b c \t\r\n\r\n"),
+            (
+                vec![pair("Host", "a"), pair("X-Empty", ""), pair("Tabs", "b c")],
+                vec![]
+            )
+        );
+        assert_eq!(read("\r\n"), (vec![], vec![]));
+        assert_eq!(read(""), (vec![], vec![]));
+    }
+
+    #[test]
+    fn a_fold_is_one_space() {
+        assert_eq!(
+            read("A: b\r\n\t  c\r\n\r\n"),
+            (vec![pair("A", "b c")], vec![Lenience::ObsFold])
+        );
+        assert_eq!(
+            read("Transfer-Encoding:\r\n chunked\r\n\r\n"),
+            (
+                vec![pair("Transfer-Encoding", "chunked")],
+                vec![Lenience::ObsFold]
+            )
+        );
+    }
+
+    #[test]
+    fn white_space_before_a_colon_is_said() {
+        assert_eq!(
+            read("Transfer-Encoding : chunked\r\n\r\n"),
+            (
+                vec![pair("Transfer-Encoding", "chunked")],
+                vec![Lenience::SpaceBeforeColon]
+            )
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_no_field_is_said_and_passed_over() {
+        assert_eq!(
+            read("nonsense\r\nA: b\r\n\r\n"),
+            (vec![pair("A", "b")], vec![Lenience::InvalidField])
+        );
+        assert_eq!(
+            read(" x: y\r\nA: b\r\n\r\n"),
+            (vec![pair("A", "b")], vec![Lenience::InvalidField])
+        );
+        assert_eq!(
+            read("Odd Name: b\r\n\r\n"),
+            (vec![pair("Odd Name", "b")], vec![Lenience::InvalidField])
+        );
+    }
+
+    #[test]
+    fn a_hundred_fields_are_all_read() {
+        let lines: String = (0..100).map(|n| format!("X-{n}: {n}\r\n")).collect();
+        let (fields, remarks) = read(&(lines + "\r\n"));
+        assert_eq!((fields.len(), remarks.len()), (100, 0));
+        assert_eq!(fields.last(), Some(&pair("X-99", "99")));
+    }
+
+    #[test]
+    fn lines_without_the_final_empty_line_are_read() {
+        assert_eq!(read("A: b\r\n"), (vec![pair("A", "b")], vec![]));
+    }
+}
