@@ -13,7 +13,7 @@ const OVERHEAD: usize = 160;
 
 /// One second, in nanoseconds: the longest that a gap outlives its
 /// acknowledgement where captures have times.
-const PATIENCE_NANOS: i128 = 1_000_000_000;
+pub(super) const PATIENCE_NANOS: i128 = 1_000_000_000;
 
 /// Octets of one segment that have to wait.
 pub(super) struct Waiting {

@@ -20,6 +20,8 @@ pub(super) struct Flow {
     backward: Half,
     /// Packets of the connection, wrapping: the measure of patience.
     packets: u32,
+    /// Whether it is known outside that this connection waits.
+    waits: bool,
 }
 
 impl Flow {
@@ -28,6 +30,7 @@ impl Flow {
             forward: Half::new(Direction::Forward),
             backward: Half::new(Direction::Backward),
             packets: 0,
+            waits: false,
         }
     }
 
@@ -64,6 +67,26 @@ impl Flow {
             }
         }
         self.forward.finished && self.backward.finished
+    }
+
+    /// Whether the connection waits for something that patience bounds, and
+    /// nobody was told since the last [`Flow::tick`].
+    pub fn starts_to_wait(&mut self) -> bool {
+        let waits = |half: &Half| {
+            half.backlog
+                .as_ref()
+                .is_some_and(|backlog| backlog.mark.is_some() || backlog.reset.is_some())
+        };
+        let starts = !self.waits && (waits(&self.forward) || waits(&self.backward));
+        self.waits |= starts;
+        starts
+    }
+
+    /// Time has passed. Returns whether the connection has ended.
+    pub fn tick<S: StreamSink>(&mut self, out: &mut Outlet<'_, S>) -> bool {
+        self.waits = false;
+        self.lose_patience(out);
+        self.end_by_reset(out) || (self.forward.finished && self.backward.finished)
     }
 
     /// Takes what a segment carries: acknowledgement, octets, FIN.

@@ -377,10 +377,10 @@ proptest! {
         let (talk, sent) = converse(base, &messages, true);
         let packets = capture(&talk, base, sent, &fates);
         let model = run(&packets, [base.0, base.1], true, &Limits::default());
-        for who in 0..2 {
-            prop_assert_eq!(&model.sides[who].out, &octets(who, 0, sent[who]));
-            prop_assert_eq!(model.sides[who].gaps, 0);
-            prop_assert!(model.sides[who].fin);
+        for (who, (side, sent)) in model.sides.iter().zip(sent).enumerate() {
+            prop_assert_eq!(&side.out, &octets(who, 0, sent));
+            prop_assert_eq!(side.gaps, 0);
+            prop_assert!(side.fin);
         }
         prop_assert_eq!(model.conflicts, 0);
         prop_assert_eq!(model.closed, Some(Close::Ended));
@@ -401,8 +401,7 @@ proptest! {
         let limits = Limits { gap_patience_packets: patience, out_of_order_stream: budget, ..Limits::default() };
         let model = run(&packets, [base.0, base.1], false, &limits);
         prop_assert_eq!(model.conflicts, 0);
-        for who in 0..2 {
-            let side = &model.sides[who];
+        for side in &model.sides {
             prop_assert_eq!(side.out.len() as u64 + side.gaps, side.delivered);
             // All that was captured in time came out.
             let last = side.first.last_key_value().map_or(0, |(&offset, _)| offset + 1);

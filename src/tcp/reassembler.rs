@@ -1,12 +1,14 @@
 //! The machine of the layer: segments of all connections in, their items out.
 
-use super::flow::Flow;
+use std::collections::VecDeque;
+
+use super::backlog::PATIENCE_NANOS;
 use super::half::Outlet;
 use super::table::{Found, Slot, Table};
 use super::{Close, Direction, Opening, StreamItem, StreamSink};
 use crate::limits::Limits;
 use crate::packet::Segment;
-use crate::units::Stamp;
+use crate::units::{Stamp, StreamId};
 
 /// Puts the octets of every connection in order.
 ///
@@ -19,6 +21,9 @@ pub struct Reassembler {
     limits: Limits,
     /// What all connections hold back.
     held: usize,
+    /// Connections that wait for something, by the packet that made them wait:
+    /// patience ends also where they themselves have fallen silent.
+    waiting: VecDeque<(u32, StreamId, Stamp)>,
     /// The last packet.
     now: Stamp,
     evicted: u64,
@@ -33,6 +38,7 @@ impl Reassembler {
             table: Table::new(),
             limits: limits.clone(),
             held: 0,
+            waiting: VecDeque::new(),
             now: Stamp::untimed(1),
             evicted: 0,
             first_evicted: None,
@@ -64,6 +70,45 @@ impl Reassembler {
         };
         if slot.flow.push(segment, direction, &mut out) {
             self.close(index, Close::Ended, sink);
+        } else if slot.flow.starts_to_wait() {
+            let waiting = (index, slot.stream, segment.stamp);
+            self.waiting.push_back(waiting);
+        }
+        if !self.waiting.is_empty() {
+            self.tick(sink);
+        }
+    }
+
+    /// Has connections give up what they have waited for too long.
+    fn tick(&mut self, sink: &mut impl StreamSink) {
+        while let Some(&(index, stream, since)) = self.waiting.front() {
+            let over = match (self.now.at, since.at) {
+                (Some(now), Some(since)) => now.nanos_since(since) >= PATIENCE_NANOS,
+                // Without times, only its own packets tell.
+                _ => true,
+            };
+            if !over {
+                return;
+            }
+            self.waiting.pop_front();
+            let Some(slot) = self.table.slot(index) else {
+                continue;
+            };
+            if slot.stream != stream {
+                continue;
+            }
+            let mut out = Outlet {
+                sink,
+                stream,
+                now: self.now,
+                limits: &self.limits,
+                held: &mut self.held,
+            };
+            if slot.flow.tick(&mut out) {
+                self.close(index, Close::Ended, sink);
+            } else if self.now.at.is_some() && slot.flow.starts_to_wait() {
+                self.waiting.push_back((index, stream, self.now));
+            }
         }
     }
 
@@ -127,19 +172,16 @@ impl Reassembler {
     }
 
     fn close(&mut self, index: u32, close: Close, sink: &mut impl StreamSink) {
-        let Some(Slot {
-            mut flow, stream, ..
-        }) = self.table.retire(index)
-        else {
-            return;
-        };
-        let mut out = Outlet {
-            sink,
-            stream,
-            now: self.now,
-            limits: &self.limits,
-            held: &mut self.held,
-        };
-        Flow::close(&mut flow, close, &mut out);
+        if let Some(Slot { flow, stream, .. }) = self.table.slot(index) {
+            let mut out = Outlet {
+                sink,
+                stream: *stream,
+                now: self.now,
+                limits: &self.limits,
+                held: &mut self.held,
+            };
+            flow.close(close, &mut out);
+        }
+        self.table.retire(index);
     }
 }

@@ -309,14 +309,18 @@ impl Table {
         )
     }
 
-    /// Takes an open connection out; what its number needs is kept.
-    pub fn retire(&mut self, index: u32) -> Option<Slot> {
-        self.slot(index)?;
+    /// Drops an open connection; what its number needs is kept.
+    pub fn retire(&mut self, index: u32) {
         self.unlink(index);
-        let slot = self.slots.get_mut(index as usize)?.take()?;
+        let Some(place) = self.slots.get_mut(index as usize) else {
+            return;
+        };
+        let Some(&mut Slot { key, initials, .. }) = place.as_mut() else {
+            return;
+        };
+        *place = None;
         self.free.push(index);
-        self.set_place(slot.key, Place::Past(slot.initials));
-        Some(slot)
+        self.set_place(key, Place::Past(initials));
     }
 
     /// Puts a slot at the newest end.

@@ -248,6 +248,39 @@ fn a_gap_is_given_up_a_second_after_its_acknowledgement() {
 }
 
 #[test]
+fn a_silent_connection_gives_up_while_others_go_on() {
+    let mut all = talk()
+        .server(b"lost")
+        .lost()
+        .server(b"two")
+        .client_fin()
+        .server_fin();
+    let other = midstream()
+        .client_port(7)
+        .after(900)
+        .client(b"a")
+        .after(200)
+        .client(b"b");
+    all.packets.extend(other.packets);
+    let heard = all.heard();
+    assert_eq!(
+        heard,
+        [
+            OPEN,
+            "1: open 10.0.0.1:7 midstream frame 7",
+            "1: > 0 a 7",
+            "1: > 1 b 8",
+            "< 0 gap of 4 noticed 8",
+            "< 4 two 4/5",
+            "> fin 5",
+            "< fin 6",
+            "closed Ended",
+            "1: closed CaptureEnd",
+        ]
+    );
+}
+
+#[test]
 fn a_gap_that_nobody_acknowledged_waits() {
     let mut talk = talk().server(b"one").lost().server(b"six");
     for _ in 0..100 {
