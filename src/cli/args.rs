@@ -19,17 +19,16 @@ use regex::Regex;
     version,
     max_term_width = 100,
     args_override_self = true,
-    override_usage = "chunkscope [OPTIONS] <CAPTURE>...",
     after_help = "See '--help' for examples and the exit statuses.",
     after_long_help = AFTER_LONG_HELP
 )]
 pub struct Args {
     /// A packet capture (pcap or pcapng), or - for standard input
     ///
-    /// A packet capture: pcap or pcapng, plain or compressed, recognised by
-    /// content, not by name; - is standard input. Several captures are analysed
-    /// one after the other, each on its own, unless --join is given.
-    #[arg(value_name = "CAPTURE")]
+    /// It may be compressed; what it is, is told by its content, not by its
+    /// name. Several captures are analysed one after the other, each on its
+    /// own, unless --join is given.
+    #[arg(value_name = "CAPTURE", required = true)]
     pub captures: Vec<PathBuf>,
 
     /// The inputs are raw HTTP/1.1 responses, as 'curl --raw -i' prints them
@@ -38,8 +37,7 @@ pub struct Args {
 
     /// Read the captures as consecutive parts of one recording (rotated files)
     ///
-    /// Read the captures as consecutive parts of one recording (rotated files),
-    /// in the order of their first packets.
+    /// Their order is that of their first packets.
     #[arg(long, help_heading = "Input")]
     pub join: bool,
 
@@ -79,9 +77,8 @@ pub struct Args {
 
     /// Also write that report to a file, in the same pass; repeatable
     ///
-    /// Also write that report to a file, in the same pass; repeatable. The file
-    /// is written beside and renamed at the end: a failed run leaves what was
-    /// there.
+    /// The file is written beside and renamed at the end: a failed run leaves
+    /// what was there.
     #[arg(short, long = "output", value_name = "FORMAT=PATH", value_parser = output, help_heading = "Report")]
     pub outputs: Vec<Output>,
 
@@ -95,8 +92,7 @@ pub struct Args {
 
     /// List exchanges of which nothing is expected in full in a table
     ///
-    /// List exchanges of which nothing is expected in full in a table; without
-    /// it each takes one line.
+    /// Without it each takes one line.
     #[arg(long, help_heading = "Report")]
     pub all: bool,
 
@@ -107,14 +103,12 @@ pub struct Args {
 
     /// At most this many chunk rows a response in a table; 0 is all
     ///
-    /// At most this many chunk rows a response in a table; 0 is all. What is
-    /// hidden is counted, and the first 1,000 failed chunks are always shown.
+    /// What is hidden is counted, and the first 1,000 failed chunks are always
+    /// shown.
     #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Report")]
     pub limit: u64,
 
     /// When to use colours
-    ///
-    /// When to use colours: auto is on a terminal, unless NO_COLOR is set.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWord::Auto, help_heading = "Report")]
     pub color: ColorWord,
 }
@@ -123,7 +117,7 @@ const AFTER_LONG_HELP: &str = "\
 Examples:
   Record a watch, then look at it (stop each with Ctrl-C):
     tcpdump -i any -w watch.pcap port 8001
-    curl -N http://127.0.0.1:8001/api/v1/pods?watch=true
+    curl -N '127.0.0.1:8001/api/v1/pods?watch=1'
     chunkscope watch.pcap
 
   The steps from a packet to an event, for one connection:
@@ -133,7 +127,7 @@ Examples:
     chunkscope -o json=report.json watch.pcap
 
   Without packets, from what curl received:
-    curl -sN --raw -i --max-time 10 http://127.0.0.1:8001/api/v1/pods?watch=true | chunkscope --raw -
+    curl -sN --raw -i '127.0.0.1:8001/api/v1/pods?watch=1' | chunkscope --raw -
 
   The sizes of all chunks:
     chunkscope -f jsonl --payload none watch.pcap | jq 'select(.record == \"chunk\").size'

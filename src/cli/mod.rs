@@ -1,8 +1,9 @@
-//! The command line: what was typed ([`args`]), what it means ([`settings`]),
+//! The command line: what was typed ([`args`]), what it means ([`mod@settings`]),
 //! and the files that reports go to ([`output`]).
 
 use std::ffi::OsString;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub mod args;
@@ -10,7 +11,7 @@ pub mod output;
 pub mod settings;
 
 pub use output::OutputFile;
-pub use settings::{Environment, Settings};
+pub use settings::{Environment, Settings, UsageError};
 
 /// Reads a command line, the program's name first.
 ///
@@ -23,8 +24,21 @@ pub fn settings(
     environment: &Environment,
 ) -> Result<Settings, clap::Error> {
     let mut command = args::Args::command();
-    let matches = command.try_get_matches_from_mut(line)?;
+    let matches = match command.try_get_matches_from_mut(line) {
+        // The only argument that must be there is a capture.
+        Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
+            return Err(command.error(error.kind(), NO_CAPTURE));
+        }
+        matches => matches?,
+    };
     let typed =
         args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-    Settings::resolve(typed, environment).map_err(|usage| command.error(usage.kind, usage.message))
+    Settings::resolve(typed, environment)
+        .map_err(|usage| command.error(ErrorKind::ArgumentConflict, usage))
 }
+
+const NO_CAPTURE: &str = "no capture is given
+
+Give a file that tcpdump or Wireshark wrote, or - for standard input:
+  tcpdump -i any -w capture.pcap port 8001
+  chunkscope capture.pcap";

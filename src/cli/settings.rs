@@ -6,8 +6,6 @@ use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
-use clap::error::ErrorKind;
-
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
 use crate::event::Kind;
 use crate::pipeline::options::{Allow, Expectation, Filters};
@@ -154,30 +152,26 @@ pub struct Settings {
     pub width: u16,
 }
 
-/// Wrong usage.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UsageError {
-    /// What kind of mistake.
-    pub kind: ErrorKind,
-    /// What is wrong and what to do, without a full stop.
-    pub message: String,
-}
-
-impl UsageError {
-    fn conflict(message: String) -> Self {
-        Self {
-            kind: ErrorKind::ArgumentConflict,
-            message,
-        }
-    }
+/// Words that are right, each by itself, but not together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UsageError {
+    /// `-` was given more than once.
+    #[error("standard input (-) can be read only once")]
+    StdinTwice,
+    /// Two outputs are the same file.
+    #[error("two reports would go to the same file '{}'", .0.display())]
+    SameOutput(PathBuf),
+    /// An output is one of the captures.
+    #[error("a report would overwrite the capture '{}'", .0.display())]
+    OverwritesCapture(PathBuf),
 }
 
 impl Settings {
     /// What was typed, in this environment.
     ///
     /// # Errors
-    /// No capture, standard input given twice, or an output that would
-    /// overwrite another one or a capture.
+    /// Standard input given twice, or an output that would overwrite another
+    /// one or a capture.
     pub fn resolve(args: Args, environment: &Environment) -> Result<Self, UsageError> {
         let captures = inputs(args.captures)?;
         check_outputs(&args.outputs, &captures)?;
@@ -223,48 +217,28 @@ impl Settings {
 }
 
 fn inputs(paths: Vec<PathBuf>) -> Result<Vec<Input>, UsageError> {
-    if paths.is_empty() {
-        let message = "no capture is given\n\n\
-            Give a file that tcpdump or Wireshark wrote, or - for standard input:\n  \
-            tcpdump -i any -w capture.pcap port 8001\n  \
-            chunkscope capture.pcap";
-        return Err(UsageError {
-            kind: ErrorKind::MissingRequiredArgument,
-            message: message.to_owned(),
-        });
-    }
     let inputs: Vec<_> = paths
         .into_iter()
-        .map(|path| {
-            if path.as_os_str() == "-" {
-                Input::Stdin
-            } else {
-                Input::File(path)
-            }
+        .map(|path| match path.as_os_str() == "-" {
+            true => Input::Stdin,
+            false => Input::File(path),
         })
         .collect();
-    if inputs
+    match inputs
         .iter()
         .filter(|&input| *input == Input::Stdin)
         .count()
-        > 1
     {
-        return Err(UsageError::conflict(String::from(
-            "standard input (-) can be read only once",
-        )));
+        0 | 1 => Ok(inputs),
+        _ => Err(UsageError::StdinTwice),
     }
-    Ok(inputs)
 }
 
 fn check_outputs(outputs: &[Output], captures: &[Input]) -> Result<(), UsageError> {
     let mut places: HashSet<PathBuf> = HashSet::new();
     for output in outputs {
         if !places.insert(place(&output.path)) {
-            let message = format!(
-                "two reports would go to the same file '{}'",
-                output.path.display()
-            );
-            return Err(UsageError::conflict(message));
+            return Err(UsageError::SameOutput(output.path.clone()));
         }
     }
     for capture in captures {
@@ -272,8 +246,7 @@ fn check_outputs(outputs: &[Output], captures: &[Input]) -> Result<(), UsageErro
             && places.contains(&place(path))
             && !is_device(path)
         {
-            let message = format!("a report would overwrite the capture '{}'", path.display());
-            return Err(UsageError::conflict(message));
+            return Err(UsageError::OverwritesCapture(path.clone()));
         }
     }
     Ok(())
