@@ -8,9 +8,11 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub mod args;
 pub mod output;
+pub mod run;
 pub mod settings;
 
 pub use output::OutputFile;
+pub use run::{Status, run};
 pub use settings::{Environment, Settings, UsageError};
 
 /// Reads a command line, the program's name first.

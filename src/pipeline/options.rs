@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use regex::Regex;
 
 use crate::event::Kind;
+use crate::limits::Limits;
 
 /// What each chunk of a response must hold exactly one of (`--expect`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -47,6 +48,24 @@ pub struct Filters {
     pub hosts: Vec<IpAddr>,
     /// What the request target must match, anywhere in it.
     pub target: Option<Regex>,
+}
+
+/// Everything that an analysis is asked for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What each chunk must hold exactly one of.
+    pub expectation: Expectation,
+    /// What shall not fail the check.
+    pub allow: Allow,
+    /// Which exchanges are looked at.
+    pub filters: Filters,
+    /// Payload octets that the reports want of each chunk, at most
+    /// [`Limits::payload`].
+    pub keep_payload: usize,
+    /// Whether a report tells payloads that are UTF-8 from others.
+    pub check_utf8: bool,
+    /// What bounds memory.
+    pub limits: Limits,
 }
 
 impl Filters {
@@ -111,10 +130,7 @@ mod tests {
 
     #[test]
     fn a_target_matches_anywhere_and_an_unseen_one_nowhere() {
-        let filters = Filters {
-            target: Some(Regex::new("watch=(true|1)").unwrap()),
-            ..Filters::default()
-        };
+        let filters = Filters { target: Some(Regex::new("watch=(true|1)").unwrap()), ..Filters::default() };
         assert!(filters.selects_target(Some("/api/v1/pods?watch=1&x=2")));
         assert!(!filters.selects_target(Some("/api/v1/pods")));
         assert!(!filters.selects_target(None));

@@ -31,7 +31,7 @@ use crate::chunk::{Chunk, LastChunk};
 use crate::event::{Kind, Summary};
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
-use crate::verdict::Verdict;
+use crate::verdict::{Overlap, Verdict};
 
 /// An exchange's place: its stream, and its number on it from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -114,6 +114,11 @@ pub struct JudgedChunk {
     /// The whole events of which it holds octets, in order. Such as began
     /// before it or end behind it are among them, but not what never became whole.
     pub events: Vec<Arc<Event>>,
+    /// With how many events, whole or never whole, it shares octets.
+    pub overlap: Overlap,
+    /// The number kept for an event that still went on when this record had to
+    /// be let go to bound memory; `None` in all but monstrous streams.
+    pub unresolved_event: Option<u64>,
 }
 
 /// Why a check fails.

@@ -121,7 +121,7 @@ impl Talk {
         self.frame += 2;
         self.micros += 1_987_000;
         let exchange = self.head.id;
-        self.chunks.push(JudgedChunk { exchange, side: Side::Response, chunk, utf8: Some(true), verdict, events });
+        self.chunks.push(JudgedChunk { exchange, side: Side::Response, chunk, utf8: Some(true), verdict, events, overlap: Default::default(), unresolved_event: None });
         self
     }
 

@@ -187,6 +187,8 @@ pub(crate) fn chunk(id: ExchangeId, index: u64, offset: u64, payload: &[u8]) -> 
             last: stamp(frame + 1),
             payload: payload.to_vec(),
         },
+        overlap: Default::default(),
+        unresolved_event: None,
         utf8: Some(std::str::from_utf8(payload).is_ok()),
         verdict: Verdict::Unchecked(None),
         events: Vec::new(),
