@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use crate::chunk::{Chunk, Closing};
 use crate::event::Kind;
 use crate::http::Side;
-use crate::report::prose::{Mark, Prose, unit};
+use crate::report::phrases::unit;
+use crate::report::prose::{Mark, Prose};
 use crate::report::text::{Tone, counted, frame_ranges, grouped, printable, range, ranges};
 use crate::report::{ExchangeEnd, Expect, Tally, Violation, ViolationCode};
 use crate::units::FrameNo;
@@ -86,9 +87,8 @@ impl Failures {
 
     /// Takes a violation; gives it in words.
     pub(super) fn push(&mut self, violation: &Violation) -> String {
-        let place = self.groups.iter().position(|group| {
-            group.code == violation.code && group.side == violation.side
-        });
+        let place =
+            self.groups.iter().position(|group| group.code == violation.code && group.side == violation.side);
         let place = place.unwrap_or_else(|| {
             self.groups.push(Group {
                 side: violation.side,
@@ -100,9 +100,10 @@ impl Failures {
             });
             self.groups.len() - 1
         });
-        let named = self.chunks.iter().position(|(side, chunk)| {
-            *side == violation.side && Some(chunk.index) == violation.chunk
-        });
+        let named = self
+            .chunks
+            .iter()
+            .position(|(side, chunk)| *side == violation.side && Some(chunk.index) == violation.chunk);
         let named = named.and_then(|place| self.chunks.remove(place)).map(|(_, chunk)| chunk);
         let told = tell(violation, named.as_ref());
         let Some(group) = self.groups.get_mut(place) else { return told };
@@ -124,7 +125,8 @@ impl Failures {
 
     /// What fails, for a line of the summary.
     pub(super) fn in_short(&self, tally: &Tally) -> String {
-        let chunks: u64 = self.groups.iter().filter(|group| group.is_about_events()).map(|group| group.count).sum();
+        let chunks: u64 =
+            self.groups.iter().filter(|group| group.is_about_events()).map(|group| group.count).sum();
         let mut texts = Vec::new();
         if chunks > 0 {
             texts.push(format!("{} of {}", grouped(chunks), counted(tally.chunks(), "chunk")));
@@ -238,16 +240,20 @@ fn meaning(group: &Group, end: &ExchangeEnd) -> String {
             grouped(end.tally.mixed.max(group.count)),
             grouped(chunks)
         ),
-        ViolationCode::MixedEvents => "A client that parses chunk by chunk breaks here: the chunk's edges cut \
+        ViolationCode::MixedEvents => {
+            "A client that parses chunk by chunk breaks here: the chunk's edges cut \
              through events."
-            .to_owned(),
+                .to_owned()
+        }
         ViolationCode::NotAnEvent => format!(
             "No client finds a {unit} in these octets, whether it reads chunk by chunk or the body as a whole."
         ),
-        ViolationCode::BadFraming => "From here on no receiver can tell where a chunk begins (RFC 9112, section \
+        ViolationCode::BadFraming => {
+            "From here on no receiver can tell where a chunk begins (RFC 9112, section \
              7.1): a careful one gives up and closes the connection, a careless one takes framing for data. \
              Nothing behind this octet was interpreted."
-            .to_owned(),
+                .to_owned()
+        }
         ViolationCode::TruncatedBody => {
             let (sender, receiver) = match group.side {
                 Side::Request => ("client", "server"),

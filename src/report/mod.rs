@@ -7,6 +7,7 @@
 mod closing;
 mod failures;
 mod octets;
+mod phrases;
 mod prose;
 mod rows;
 #[cfg(test)]

@@ -90,11 +90,16 @@ impl Pane {
         while !rest.is_empty() {
             let run = trail.step((rest.len() as u64).min(ROW));
             self.from(run.frame);
-            let (row, behind) = rest.split_at_checked(usize::try_from(run.len).unwrap_or(0)).unwrap_or((rest, &[]));
+            let (row, behind) =
+                rest.split_at_checked(usize::try_from(run.len).unwrap_or(0)).unwrap_or((rest, &[]));
             // A size line with kilooctets of extensions is cut.
             let cut = behind.len() as u64 > 4 * ROW;
             let note = if behind.is_empty() || cut { note } else { "" };
-            let more = if cut { format!(" … {}", counted(behind.len() as u64, "more octet")) } else { String::new() };
+            let more = if cut {
+                format!(" … {}", counted(behind.len() as u64, "more octet"))
+            } else {
+                String::new()
+            };
             let hex = hex(row);
             let columns = if octets.len() <= 8 { 24 } else { 49 };
             let shown = self.prose.paint.tone(Tone::Frame, &format!("{hex:<columns$}"));
@@ -107,7 +112,14 @@ impl Pane {
 
     /// The payload of a chunk: `size` octets, of which the capture holds
     /// `received` and the report `kept`.
-    pub(super) fn payload(&mut self, trail: &mut Trail<'_>, size: u64, received: u64, kept: &[u8], whole: bool) {
+    pub(super) fn payload(
+        &mut self,
+        trail: &mut Trail<'_>,
+        size: u64,
+        received: u64,
+        kept: &[u8],
+        whole: bool,
+    ) {
         let long = !whole && size > HEAD + TAIL + 4 * ROW;
         let tail = (size - size.min(TAIL)) / ROW * ROW;
         let mut left_out = LeftOut::default();
@@ -119,7 +131,13 @@ impl Pane {
             }
             let hole = trail.at_hole();
             let elided = long && at >= HEAD && at < tail;
-            let row = if hole { size } else if elided { tail - at } else { ROW - at % ROW };
+            let row = if hole {
+                size
+            } else if elided {
+                tail - at
+            } else {
+                ROW - at % ROW
+            };
             let run = trail.step(row.min(size - at));
             if run.len == 0 {
                 break;
@@ -255,7 +273,9 @@ mod tests {
     use crate::report::text::TextOptions;
 
     fn runs(runs: &[(u64, u64)]) -> Vec<Run> {
-        runs.iter().map(|&(frame, len)| Run { len, frame: (frame > 0).then(|| FrameNo::new(frame)) }).collect()
+        runs.iter()
+            .map(|&(frame, len)| Run { len, frame: (frame > 0).then(|| FrameNo::new(frame)) })
+            .collect()
     }
 
     fn drawn(trail: &[(u64, u64)], size: u64, received: u64, kept: &[u8], whole: bool) -> String {
@@ -308,8 +328,8 @@ mod tests {
         let payload = vec![b'x'; 5000];
         let trail = [(8, 2048), (9, 3000)];
         let text = drawn(&trail, 5000, 5000, &payload, false);
-        assert_eq!(text.lines().count(), 6 + 2 + 1 + 2, "{text}");
-        assert!(text.contains("… 4,864 octets left out, frames 8, 9; --payload full shows them"), "{text}");
+        assert_eq!(text.lines().count(), 6 + 3 + 1 + 2, "{text}");
+        assert!(text.contains("… 4,864 octets left out, frames 8–9; --payload full shows them"), "{text}");
         assert!(text.contains("  1370  78 78"), "{text}");
         let text = drawn(&trail, 5000, 5000, &payload, true);
         assert_eq!(text.lines().count(), 5000_usize.div_ceil(16) + 2);
