@@ -8,7 +8,9 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::chunk::{Chunk, Closing};
+use smallvec::SmallVec;
+
+use crate::chunk::{Chunk, Closing, Run, frames};
 use crate::event::Kind;
 use crate::http::Side;
 use crate::report::phrases::unit;
@@ -25,6 +27,9 @@ const KEPT_RANGES: usize = 12;
 
 /// Chunks that a violation may still name.
 const KEPT_CHUNKS: usize = 8;
+
+/// Frames of a chunk that are looked up.
+const KEPT_FRAMES: usize = 1000;
 
 /// Runs of frames in a display filter.
 const FILTER_RANGES: usize = 40;
@@ -54,12 +59,27 @@ impl Group {
     }
 }
 
-/// What is said of a chunk that fails.
+/// What may be said of a chunk that fails; put into words only if it is.
 #[derive(Debug)]
 struct ChunkFacts {
     index: u64,
-    text: String,
-    frames: Vec<FrameNo>,
+    size_line: SmallVec<[u8; 24]>,
+    size: u64,
+    trail: SmallVec<[Run; 3]>,
+}
+
+impl ChunkFacts {
+    /// `0x1000 = 4096 octets, frames 18–20`
+    fn words(&self) -> String {
+        let octets = if self.size == 1 { "octet" } else { "octets" };
+        let mut text = format!("0x{} = {} {octets}", short(&self.size_line), self.size);
+        let frames = frames(&self.trail);
+        if !frames.is_empty() {
+            let noun = if frames.len() == 1 { "frame" } else { "frames" };
+            let _ = write!(text, ", {noun}\u{a0}{}", frame_ranges(&frames, 4));
+        }
+        text
+    }
 }
 
 impl Failures {
@@ -73,20 +93,17 @@ impl Failures {
         if self.chunks.len() == KEPT_CHUNKS {
             self.chunks.pop_front();
         }
-        let frames = chunk.frames();
-        let mut text = format!("0x{} = {} octets", short(chunk.size_hex()), chunk.size);
-        if chunk.size == 1 {
-            text.pop();
-        }
-        if !frames.is_empty() {
-            let noun = if frames.len() == 1 { "frame" } else { "frames" };
-            let _ = write!(text, ", {noun}\u{a0}{}", frame_ranges(&frames, 4));
-        }
-        self.chunks.push_back((side, ChunkFacts { index: chunk.index, text, frames }));
+        let facts = ChunkFacts {
+            index: chunk.index,
+            size_line: chunk.size_line.clone(),
+            size: chunk.size,
+            trail: chunk.trail.clone(),
+        };
+        self.chunks.push_back((side, facts));
     }
 
-    /// Takes a violation; gives it in words.
-    pub(super) fn push(&mut self, violation: &Violation) -> String {
+    /// Takes a violation; gives it in words if they are wanted.
+    pub(super) fn push(&mut self, violation: &Violation, wanted: bool) -> Option<String> {
         let place =
             self.groups.iter().position(|group| group.code == violation.code && group.side == violation.side);
         let place = place.unwrap_or_else(|| {
@@ -105,13 +122,14 @@ impl Failures {
             .iter()
             .position(|(side, chunk)| *side == violation.side && Some(chunk.index) == violation.chunk);
         let named = named.and_then(|place| self.chunks.remove(place)).map(|(_, chunk)| chunk);
-        let told = tell(violation, named.as_ref());
-        let Some(group) = self.groups.get_mut(place) else { return told };
+        let group = self.groups.get_mut(place)?;
+        let tells = group.told.len() < TOLD;
+        let told = (tells || wanted).then(|| tell(violation, named.as_ref()));
         group.count += 1;
-        if group.told.len() < TOLD {
+        if tells {
+            group.told.extend(told.clone());
             group.frames.extend(violation.frame);
-            group.told.push(told.clone());
-            group.frames.extend(named.into_iter().flat_map(|chunk| chunk.frames));
+            group.frames.extend(named.into_iter().flat_map(|chunk| frames(&chunk.trail)).take(KEPT_FRAMES));
         } else if let Some(index) = violation.chunk {
             let kept = group.others.len();
             match group.others.last_mut() {
@@ -193,9 +211,11 @@ impl Failures {
     }
 }
 
-/// A size line may carry thousands of leading zeros.
-fn short(hex: &str) -> String {
-    if hex.len() <= 16 { hex.to_owned() } else { format!("0…{}", hex.trim_start_matches('0')) }
+/// The hex digits of a size line, which may carry thousands of leading zeros.
+fn short(size_line: &[u8]) -> String {
+    let digits = size_line.iter().take_while(|octet| octet.is_ascii_hexdigit());
+    let hex: String = digits.map(|octet| char::from(*octet)).collect();
+    if hex.len() <= 16 { hex } else { format!("0…{}", hex.trim_start_matches('0')) }
 }
 
 /// One violation: where and what.
@@ -203,7 +223,7 @@ fn tell(violation: &Violation, chunk: Option<&ChunkFacts>) -> String {
     let message = printable(&violation.message);
     let side = if violation.side == Side::Request { "request " } else { "" };
     let place = match (violation.chunk, chunk, violation.frame) {
-        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.text),
+        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.words()),
         (Some(index), None, Some(frame)) => format!("{side}chunk {index} (frame\u{a0}{frame})"),
         (Some(index), None, None) => format!("{side}chunk {index}"),
         (None, _, Some(frame)) if side.is_empty() => format!("frame\u{a0}{frame}"),

@@ -24,19 +24,22 @@ const TAIL: u64 = 2 * ROW;
 pub(super) struct Trail<'a> {
     runs: std::slice::Iter<'a, Run>,
     run: Option<Run>,
+    /// Whether there are frames at all: raw HTTP has none, and no holes.
+    framed: bool,
 }
 
 impl<'a> Trail<'a> {
     pub(super) fn new(runs: &'a [Run]) -> Self {
+        let framed = runs.iter().any(|run| run.frame.is_some());
         let mut runs = runs.iter();
         let run = runs.next().copied();
-        Self { runs, run }
+        Self { runs, run, framed }
     }
 
     /// Whether the capture lacks the next octets.
     fn at_hole(&mut self) -> bool {
         self.settle();
-        self.run.is_none_or(|run| run.frame.is_none())
+        self.framed && self.run.is_none_or(|run| run.frame.is_none())
     }
 
     fn settle(&mut self) {
@@ -142,22 +145,22 @@ impl Pane {
             if run.len == 0 {
                 break;
             }
-            let Some(frame) = run.frame else {
+            if hole {
                 left_out.tell(self);
                 let lost = counted(run.len, "octet");
                 self.remark(&format!("⋮ {lost} that the capture lacks (0x{at:x} on)"));
                 at += run.len;
                 continue;
-            };
+            }
             let len = usize::try_from(run.len).unwrap_or(usize::MAX);
             let (row, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             rest = behind;
             if elided {
-                left_out.add(run.len, frame);
+                left_out.add(run.len, run.frame);
             } else {
                 left_out.tell(self);
                 if !row.is_empty() {
-                    self.from(Some(frame));
+                    self.from(run.frame);
                     let line = format!("  {at:04x}  {:<49}  {}", hex(row), dots(row));
                     self.text.push_str(line.trim_end());
                     self.text.push('\n');
@@ -205,10 +208,10 @@ struct LeftOut {
 }
 
 impl LeftOut {
-    fn add(&mut self, octets: u64, frame: FrameNo) {
+    fn add(&mut self, octets: u64, frame: Option<FrameNo>) {
         self.octets += octets;
-        if self.frames.last() != Some(&frame) {
-            self.frames.push(frame);
+        if self.frames.last() != frame.as_ref() {
+            self.frames.extend(frame);
         }
     }
 
@@ -218,10 +221,13 @@ impl LeftOut {
         }
         self.frames.sort_unstable();
         self.frames.dedup();
-        let noun = if self.frames.len() == 1 { "frame" } else { "frames" };
-        let frames = frame_ranges(&self.frames, 4);
+        let frames = match self.frames.as_slice() {
+            [] => String::new(),
+            [frame] => format!(", frame\u{a0}{frame}"),
+            frames => format!(", frames\u{a0}{}", frame_ranges(frames, 4)),
+        };
         let octets = counted(self.octets, "octet");
-        pane.remark(&format!("… {octets} left out, {noun}\u{a0}{frames}; --payload full shows them"));
+        pane.remark(&format!("… {octets} left out{frames}; --payload full shows them"));
         *self = Self::default();
     }
 }
@@ -321,6 +327,14 @@ mod tests {
                 "  05ac  65 66 67                                           efg\n",
             )
         );
+    }
+
+    #[test]
+    fn raw_octets_have_no_frames_and_no_holes() {
+        let text = drawn(&[(0, 4)], 10, 4, b"abcd", true);
+        assert_eq!(text, "  0000  61 62 63 64                                        abcd\n");
+        assert_eq!(drawn(&[], 4, 4, b"abcd", true), text);
+        assert!(drawn(&[], 5000, 5000, &[b'x'; 5000], false).contains("4,864 octets left out; --payload"));
     }
 
     #[test]

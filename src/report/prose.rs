@@ -116,6 +116,9 @@ impl Prose {
         let head = &end.head;
         let request = request_line(head);
         let response = response_line(head);
+        if head.id.stream.is_none() && head.request.is_none() {
+            return format!("{}{response}\n{}", self.place_line(head), self.notes(end));
+        }
         // A target is copied and searched for: it is cut only where it is absurd.
         let request = fit_middle(&request, self.width.saturating_mul(4).max(200));
         let apart = if width(&request) + width(&response) + 3 <= self.width { " " } else { "\n  " };

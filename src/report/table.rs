@@ -148,7 +148,7 @@ impl<W: Write> Table<W> {
 
     fn violation(&mut self, violation: &Violation) {
         let open = self.open.entry(violation.exchange).or_default();
-        let _told = open.failures.get_or_insert_default().push(violation);
+        let _ = open.failures.get_or_insert_default().push(violation, false);
     }
 
     fn end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
@@ -649,5 +649,28 @@ Exchanges of which nothing is expected (--all lists their chunks)
         let last: Vec<_> = out.lines().rev().take(2).collect();
         assert!(last[0].starts_with("  ✗ stream 0  GET /api/v1/pods"), "{last:?}");
         assert_eq!(last[1], "✗ fail: 1 of 3,000 exchanges fails, with 12 violations");
+    }
+
+    #[test]
+    fn raw_responses_have_no_streams_frames_or_times() {
+        let mut talk = coredns();
+        talk.head.id.stream = None;
+        (talk.head.client, talk.head.server, talk.head.request) = (None, None, None);
+        talk.head.response.as_mut().unwrap().stamp = None;
+        for judged in &mut talk.chunks {
+            judged.exchange = talk.head.id;
+            judged.chunk.trail.iter_mut().for_each(|run| run.frame = None);
+            (judged.chunk.first.at, judged.chunk.last.at) = (None, None);
+        }
+        (talk.end, talk.end_stamp) = (BodyEnd::Open, None);
+        let text = table(columns(100), &[&talk]);
+        let expected = "
+response 0
+200 OK, application/json, chunked
+
+  #  hex  size  event     object                         version  payload
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("\n  the capture ends before the body does; no last chunk\n"), "{text}");
     }
 }

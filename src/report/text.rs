@@ -2,7 +2,7 @@
 //! times and frames are written.
 //!
 //! Captures hold any octets. Everything that comes from one passes
-//! [`printable`] or [`printable_octets`] before it is printed: controls, escapes,
+//! `printable` or `printable_octets` before it is printed: controls, escapes,
 //! what changes the direction or hides, and octets that aren't UTF-8 are shown
 //! as signs and never reach a terminal.
 

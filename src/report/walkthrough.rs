@@ -206,11 +206,11 @@ impl<W: Write> Walkthrough<W> {
 
     fn violation(&mut self, violation: &Violation) -> io::Result<()> {
         let open = self.open.entry(violation.exchange).or_default();
-        let told = open.failures.get_or_insert_default().push(violation);
-        let full = open.expect.is_some() || self.options.list_all;
-        if !full || open.hidden.chunks() > 0 {
-            return Ok(()); // told at the end of the exchange
-        }
+        // A chunk that isn't shown, and any of an exchange that takes a line
+        // unless it fails, is told at the end of the exchange.
+        let shown = (open.expect.is_some() || self.options.list_all) && open.hidden.chunks() == 0;
+        let told = open.failures.get_or_insert_default().push(violation, shown);
+        let Some(told) = told.filter(|_| shown) else { return Ok(()) };
         let part = if violation.side == Side::Response { CHUNKS } else { REQUEST_CHUNKS };
         let text = self.prose.marked_within(Mark::Bad, &told);
         self.sections.append(Slot { exchange: violation.exchange, part }, text.as_bytes())
