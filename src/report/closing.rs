@@ -4,7 +4,8 @@
 
 use crate::http::{Framing, Protocol};
 use crate::report::failures::Failures;
-use crate::report::prose::{Mark, Prose, place, request_line};
+use crate::report::phrases::{place, request_line};
+use crate::report::prose::{Mark, Prose};
 use crate::report::text::{counted, fit_middle, grouped, printable};
 use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Expect, Outcome};
 
@@ -74,7 +75,9 @@ impl Run {
                 } += 1;
             }
         }
-        if matches!(end.verdict, ExchangeVerdict::Fail | ExchangeVerdict::Unverified) && self.named.len() < NAMED {
+        if matches!(end.verdict, ExchangeVerdict::Fail | ExchangeVerdict::Unverified)
+            && self.named.len() < NAMED
+        {
             let what = match end.verdict {
                 ExchangeVerdict::Fail => failures.in_short(&end.tally),
                 _ if end.tally.unverified > 0 => {
@@ -124,7 +127,8 @@ impl Run {
                 match self.failed {
                     0 => {}
                     1 if self.exchanges == 1 => texts.push(violations),
-                    1 => texts.push(format!("1 of {} exchanges fails, with {violations}", grouped(self.exchanges))),
+                    1 => texts
+                        .push(format!("1 of {} exchanges fails, with {violations}", grouped(self.exchanges))),
                     failed => {
                         let (failed, all) = (grouped(failed), grouped(self.exchanges));
                         texts.push(format!("{failed} of {all} exchanges fail, with {violations}"));
@@ -132,7 +136,8 @@ impl Run {
                 }
                 if self.failed == 0 && self.unverified > 0 && !prose.allow.gaps {
                     texts.push(match totals.unverified {
-                        0 => "no check failed, but the capture lacks octets that are needed to check all".to_owned(),
+                        0 => "no check failed, but the capture lacks octets that are needed to check all"
+                            .to_owned(),
                         chunks => format!(
                             "no check failed, but {} can't be verified, since the capture lacks octets \
                              (--allow gaps lets that pass)",
@@ -155,8 +160,7 @@ impl Run {
         let mut text = String::new();
         for (mark, path, line) in &self.named {
             let path = if captures > 1 { format!("{}, ", printable(path)) } else { String::new() };
-            let line = prose.marked(*mark, &format!("{path}{line}"));
-            text.extend(line.lines().flat_map(|line| ["  ", line, "\n"]));
+            text.push_str(&prose.marked_within(*mark, &format!("{path}{line}")));
         }
         let more = (self.failed + self.unverified).saturating_sub(self.named.len() as u64);
         if more > 0 {
@@ -202,10 +206,9 @@ impl Run {
                 "None of the {} is TCP: was it the right interface, and the right filter?",
                 counted(packets, "packet")
             )),
-            (true, streams, _) => say(&format!(
-                "No HTTP/1.1 was found in {}.",
-                counted(streams, "TCP stream")
-            )),
+            (true, streams, _) => {
+                say(&format!("No HTTP/1.1 was found in {}.", counted(streams, "TCP stream")))
+            }
         }
         if seen.chunked > 0 {
             say("To check chunked responses whatever they call themselves, say what each chunk is to hold: \

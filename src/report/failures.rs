@@ -8,10 +8,13 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use crate::chunk::{Chunk, Closing};
+use smallvec::SmallVec;
+
+use crate::chunk::{Chunk, Closing, Run, frames};
 use crate::event::Kind;
 use crate::http::Side;
-use crate::report::prose::{Mark, Prose, unit};
+use crate::report::phrases::unit;
+use crate::report::prose::{Mark, Prose};
 use crate::report::text::{Tone, counted, frame_ranges, grouped, printable, range, ranges};
 use crate::report::{ExchangeEnd, Expect, Tally, Violation, ViolationCode};
 use crate::units::FrameNo;
@@ -24,6 +27,9 @@ const KEPT_RANGES: usize = 12;
 
 /// Chunks that a violation may still name.
 const KEPT_CHUNKS: usize = 8;
+
+/// Frames of a chunk that are looked up.
+const KEPT_FRAMES: usize = 1000;
 
 /// Runs of frames in a display filter.
 const FILTER_RANGES: usize = 40;
@@ -53,12 +59,27 @@ impl Group {
     }
 }
 
-/// What is said of a chunk that fails.
+/// What may be said of a chunk that fails; put into words only if it is.
 #[derive(Debug)]
 struct ChunkFacts {
     index: u64,
-    text: String,
-    frames: Vec<FrameNo>,
+    size_line: SmallVec<[u8; 24]>,
+    size: u64,
+    trail: SmallVec<[Run; 3]>,
+}
+
+impl ChunkFacts {
+    /// `0x1000 = 4096 octets, frames 18–20`
+    fn words(&self) -> String {
+        let octets = if self.size == 1 { "octet" } else { "octets" };
+        let mut text = format!("0x{} = {} {octets}", short(&self.size_line), self.size);
+        let frames = frames(&self.trail);
+        if !frames.is_empty() {
+            let noun = if frames.len() == 1 { "frame" } else { "frames" };
+            let _ = write!(text, ", {noun}\u{a0}{}", frame_ranges(&frames, 4));
+        }
+        text
+    }
 }
 
 impl Failures {
@@ -72,23 +93,19 @@ impl Failures {
         if self.chunks.len() == KEPT_CHUNKS {
             self.chunks.pop_front();
         }
-        let frames = chunk.frames();
-        let mut text = format!("0x{} = {} octets", short(chunk.size_hex()), chunk.size);
-        if chunk.size == 1 {
-            text.pop();
-        }
-        if !frames.is_empty() {
-            let noun = if frames.len() == 1 { "frame" } else { "frames" };
-            let _ = write!(text, ", {noun}\u{a0}{}", frame_ranges(&frames, 4));
-        }
-        self.chunks.push_back((side, ChunkFacts { index: chunk.index, text, frames }));
+        let facts = ChunkFacts {
+            index: chunk.index,
+            size_line: chunk.size_line.clone(),
+            size: chunk.size,
+            trail: chunk.trail.clone(),
+        };
+        self.chunks.push_back((side, facts));
     }
 
-    /// Takes a violation; gives it in words.
-    pub(super) fn push(&mut self, violation: &Violation) -> String {
-        let place = self.groups.iter().position(|group| {
-            group.code == violation.code && group.side == violation.side
-        });
+    /// Takes a violation; gives it in words if they are wanted.
+    pub(super) fn push(&mut self, violation: &Violation, wanted: bool) -> Option<String> {
+        let place =
+            self.groups.iter().position(|group| group.code == violation.code && group.side == violation.side);
         let place = place.unwrap_or_else(|| {
             self.groups.push(Group {
                 side: violation.side,
@@ -100,17 +117,19 @@ impl Failures {
             });
             self.groups.len() - 1
         });
-        let named = self.chunks.iter().position(|(side, chunk)| {
-            *side == violation.side && Some(chunk.index) == violation.chunk
-        });
+        let named = self
+            .chunks
+            .iter()
+            .position(|(side, chunk)| *side == violation.side && Some(chunk.index) == violation.chunk);
         let named = named.and_then(|place| self.chunks.remove(place)).map(|(_, chunk)| chunk);
-        let told = tell(violation, named.as_ref());
-        let Some(group) = self.groups.get_mut(place) else { return told };
+        let group = self.groups.get_mut(place)?;
+        let tells = group.told.len() < TOLD;
+        let told = (tells || wanted).then(|| tell(violation, named.as_ref()));
         group.count += 1;
-        if group.told.len() < TOLD {
+        if tells {
+            group.told.extend(told.clone());
             group.frames.extend(violation.frame);
-            group.told.push(told.clone());
-            group.frames.extend(named.into_iter().flat_map(|chunk| chunk.frames));
+            group.frames.extend(named.into_iter().flat_map(|chunk| frames(&chunk.trail)).take(KEPT_FRAMES));
         } else if let Some(index) = violation.chunk {
             let kept = group.others.len();
             match group.others.last_mut() {
@@ -124,7 +143,8 @@ impl Failures {
 
     /// What fails, for a line of the summary.
     pub(super) fn in_short(&self, tally: &Tally) -> String {
-        let chunks: u64 = self.groups.iter().filter(|group| group.is_about_events()).map(|group| group.count).sum();
+        let chunks: u64 =
+            self.groups.iter().filter(|group| group.is_about_events()).map(|group| group.count).sum();
         let mut texts = Vec::new();
         if chunks > 0 {
             texts.push(format!("{} of {}", grouped(chunks), counted(tally.chunks(), "chunk")));
@@ -191,9 +211,11 @@ impl Failures {
     }
 }
 
-/// A size line may carry thousands of leading zeros.
-fn short(hex: &str) -> String {
-    if hex.len() <= 16 { hex.to_owned() } else { format!("0…{}", hex.trim_start_matches('0')) }
+/// The hex digits of a size line, which may carry thousands of leading zeros.
+fn short(size_line: &[u8]) -> String {
+    let digits = size_line.iter().take_while(|octet| octet.is_ascii_hexdigit());
+    let hex: String = digits.map(|octet| char::from(*octet)).collect();
+    if hex.len() <= 16 { hex } else { format!("0…{}", hex.trim_start_matches('0')) }
 }
 
 /// One violation: where and what.
@@ -201,7 +223,7 @@ fn tell(violation: &Violation, chunk: Option<&ChunkFacts>) -> String {
     let message = printable(&violation.message);
     let side = if violation.side == Side::Request { "request " } else { "" };
     let place = match (violation.chunk, chunk, violation.frame) {
-        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.text),
+        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.words()),
         (Some(index), None, Some(frame)) => format!("{side}chunk {index} (frame\u{a0}{frame})"),
         (Some(index), None, None) => format!("{side}chunk {index}"),
         (None, _, Some(frame)) if side.is_empty() => format!("frame\u{a0}{frame}"),
@@ -238,16 +260,20 @@ fn meaning(group: &Group, end: &ExchangeEnd) -> String {
             grouped(end.tally.mixed.max(group.count)),
             grouped(chunks)
         ),
-        ViolationCode::MixedEvents => "A client that parses chunk by chunk breaks here: the chunk's edges cut \
+        ViolationCode::MixedEvents => {
+            "A client that parses chunk by chunk breaks here: the chunk's edges cut \
              through events."
-            .to_owned(),
+                .to_owned()
+        }
         ViolationCode::NotAnEvent => format!(
             "No client finds a {unit} in these octets, whether it reads chunk by chunk or the body as a whole."
         ),
-        ViolationCode::BadFraming => "From here on no receiver can tell where a chunk begins (RFC 9112, section \
+        ViolationCode::BadFraming => {
+            "From here on no receiver can tell where a chunk begins (RFC 9112, section \
              7.1): a careful one gives up and closes the connection, a careless one takes framing for data. \
              Nothing behind this octet was interpreted."
-            .to_owned(),
+                .to_owned()
+        }
         ViolationCode::TruncatedBody => {
             let (sender, receiver) = match group.side {
                 Side::Request => ("client", "server"),

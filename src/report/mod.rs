@@ -12,6 +12,7 @@ pub mod json;
 pub mod jsonl;
 mod octets;
 pub mod payload;
+mod phrases;
 mod prose;
 mod rows;
 #[cfg(test)]

@@ -24,19 +24,22 @@ const TAIL: u64 = 2 * ROW;
 pub(super) struct Trail<'a> {
     runs: std::slice::Iter<'a, Run>,
     run: Option<Run>,
+    /// Whether there are frames at all: raw HTTP has none, and no holes.
+    framed: bool,
 }
 
 impl<'a> Trail<'a> {
     pub(super) fn new(runs: &'a [Run]) -> Self {
+        let framed = runs.iter().any(|run| run.frame.is_some());
         let mut runs = runs.iter();
         let run = runs.next().copied();
-        Self { runs, run }
+        Self { runs, run, framed }
     }
 
     /// Whether the capture lacks the next octets.
     fn at_hole(&mut self) -> bool {
         self.settle();
-        self.run.is_none_or(|run| run.frame.is_none())
+        self.framed && self.run.is_none_or(|run| run.frame.is_none())
     }
 
     fn settle(&mut self) {
@@ -90,11 +93,16 @@ impl Pane {
         while !rest.is_empty() {
             let run = trail.step((rest.len() as u64).min(ROW));
             self.from(run.frame);
-            let (row, behind) = rest.split_at_checked(usize::try_from(run.len).unwrap_or(0)).unwrap_or((rest, &[]));
+            let (row, behind) =
+                rest.split_at_checked(usize::try_from(run.len).unwrap_or(0)).unwrap_or((rest, &[]));
             // A size line with kilooctets of extensions is cut.
             let cut = behind.len() as u64 > 4 * ROW;
             let note = if behind.is_empty() || cut { note } else { "" };
-            let more = if cut { format!(" … {}", counted(behind.len() as u64, "more octet")) } else { String::new() };
+            let more = if cut {
+                format!(" … {}", counted(behind.len() as u64, "more octet"))
+            } else {
+                String::new()
+            };
             let hex = hex(row);
             let columns = if octets.len() <= 8 { 24 } else { 49 };
             let shown = self.prose.paint.tone(Tone::Frame, &format!("{hex:<columns$}"));
@@ -107,7 +115,14 @@ impl Pane {
 
     /// The payload of a chunk: `size` octets, of which the capture holds
     /// `received` and the report `kept`.
-    pub(super) fn payload(&mut self, trail: &mut Trail<'_>, size: u64, received: u64, kept: &[u8], whole: bool) {
+    pub(super) fn payload(
+        &mut self,
+        trail: &mut Trail<'_>,
+        size: u64,
+        received: u64,
+        kept: &[u8],
+        whole: bool,
+    ) {
         let long = !whole && size > HEAD + TAIL + 4 * ROW;
         let tail = (size - size.min(TAIL)) / ROW * ROW;
         let mut left_out = LeftOut::default();
@@ -119,27 +134,33 @@ impl Pane {
             }
             let hole = trail.at_hole();
             let elided = long && at >= HEAD && at < tail;
-            let row = if hole { size } else if elided { tail - at } else { ROW - at % ROW };
+            let row = if hole {
+                size
+            } else if elided {
+                tail - at
+            } else {
+                ROW - at % ROW
+            };
             let run = trail.step(row.min(size - at));
             if run.len == 0 {
                 break;
             }
-            let Some(frame) = run.frame else {
+            if hole {
                 left_out.tell(self);
                 let lost = counted(run.len, "octet");
                 self.remark(&format!("⋮ {lost} that the capture lacks (0x{at:x} on)"));
                 at += run.len;
                 continue;
-            };
+            }
             let len = usize::try_from(run.len).unwrap_or(usize::MAX);
             let (row, behind) = rest.split_at_checked(len).unwrap_or((rest, &[]));
             rest = behind;
             if elided {
-                left_out.add(run.len, frame);
+                left_out.add(run.len, run.frame);
             } else {
                 left_out.tell(self);
                 if !row.is_empty() {
-                    self.from(Some(frame));
+                    self.from(run.frame);
                     let line = format!("  {at:04x}  {:<49}  {}", hex(row), dots(row));
                     self.text.push_str(line.trim_end());
                     self.text.push('\n');
@@ -187,10 +208,10 @@ struct LeftOut {
 }
 
 impl LeftOut {
-    fn add(&mut self, octets: u64, frame: FrameNo) {
+    fn add(&mut self, octets: u64, frame: Option<FrameNo>) {
         self.octets += octets;
-        if self.frames.last() != Some(&frame) {
-            self.frames.push(frame);
+        if self.frames.last() != frame.as_ref() {
+            self.frames.extend(frame);
         }
     }
 
@@ -200,10 +221,13 @@ impl LeftOut {
         }
         self.frames.sort_unstable();
         self.frames.dedup();
-        let noun = if self.frames.len() == 1 { "frame" } else { "frames" };
-        let frames = frame_ranges(&self.frames, 4);
+        let frames = match self.frames.as_slice() {
+            [] => String::new(),
+            [frame] => format!(", frame\u{a0}{frame}"),
+            frames => format!(", frames\u{a0}{}", frame_ranges(frames, 4)),
+        };
         let octets = counted(self.octets, "octet");
-        pane.remark(&format!("… {octets} left out, {noun}\u{a0}{frames}; --payload full shows them"));
+        pane.remark(&format!("… {octets} left out{frames}; --payload full shows them"));
         *self = Self::default();
     }
 }
@@ -255,7 +279,9 @@ mod tests {
     use crate::report::text::TextOptions;
 
     fn runs(runs: &[(u64, u64)]) -> Vec<Run> {
-        runs.iter().map(|&(frame, len)| Run { len, frame: (frame > 0).then(|| FrameNo::new(frame)) }).collect()
+        runs.iter()
+            .map(|&(frame, len)| Run { len, frame: (frame > 0).then(|| FrameNo::new(frame)) })
+            .collect()
     }
 
     fn drawn(trail: &[(u64, u64)], size: u64, received: u64, kept: &[u8], whole: bool) -> String {
@@ -304,12 +330,20 @@ mod tests {
     }
 
     #[test]
+    fn raw_octets_have_no_frames_and_no_holes() {
+        let text = drawn(&[(0, 4)], 10, 4, b"abcd", true);
+        assert_eq!(text, "  0000  61 62 63 64                                        abcd\n");
+        assert_eq!(drawn(&[], 4, 4, b"abcd", true), text);
+        assert!(drawn(&[], 5000, 5000, &[b'x'; 5000], false).contains("4,864 octets left out; --payload"));
+    }
+
+    #[test]
     fn the_middle_of_a_long_payload_is_left_out_unless_asked_for() {
         let payload = vec![b'x'; 5000];
         let trail = [(8, 2048), (9, 3000)];
         let text = drawn(&trail, 5000, 5000, &payload, false);
-        assert_eq!(text.lines().count(), 6 + 2 + 1 + 2, "{text}");
-        assert!(text.contains("… 4,864 octets left out, frames 8, 9; --payload full shows them"), "{text}");
+        assert_eq!(text.lines().count(), 6 + 3 + 1 + 2, "{text}");
+        assert!(text.contains("… 4,864 octets left out, frames 8–9; --payload full shows them"), "{text}");
         assert!(text.contains("  1370  78 78"), "{text}");
         let text = drawn(&trail, 5000, 5000, &payload, true);
         assert_eq!(text.lines().count(), 5000_usize.div_ceil(16) + 2);

@@ -11,7 +11,8 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Tab
 use crate::event::Kind;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{
-    TextOptions, Tone, counted, fit, fit_middle, frame_ranges, preview, printable, printable_octets, seconds, width,
+    TextOptions, Tone, counted, fit, fit_middle, frame_ranges, preview, printable, printable_octets, seconds,
+    slack, width,
 };
 use crate::report::{Event, Expect, JudgedChunk, PayloadShown};
 use crate::units::Timestamp;
@@ -36,11 +37,23 @@ const NAMES: [&str; COLUMNS] =
 /// Columns that numbers stand in, one under the other.
 const RIGHT: [usize; 4] = [NUMBER, TIME, HEX, SIZE];
 
-/// What a column may shrink to, in the order in which they do.
-const SHRINK: [(usize, usize); 4] = [(PAYLOAD, 24), (OBJECT, 20), (EVENT, 16), (ID, 8)];
+/// What a column may shrink to, in the order in which they do, as long as all
+/// stay. A payload that is cut still tells something, an object hardly does.
+const SHRINK: [(usize, usize); 4] = [(PAYLOAD, 24), (OBJECT, 48), (EVENT, 32), (ID, 16)];
+
+/// The same where columns have given way.
+const SHRINK_FURTHER: [(usize, usize); 3] = [(OBJECT, 20), (EVENT, 16), (ID, 8)];
+
+/// Room for what later pages may bring: columns that have content, and those
+/// that a watch will fill.
+const ROOM: [(usize, usize); 6] = [(NUMBER, 7), (TIME, 10), (HEX, 5), (SIZE, 6), (VERDICT, 10), (FRAMES, 12)];
+const WATCH_ROOM: [(usize, usize); 3] = [(EVENT, 10), (OBJECT, 30), (VERSION, 8)];
 
 /// Columns that give way where that isn't enough, in this order.
 const GIVE_WAY: [usize; 7] = [PAYLOAD, VERSION, ID, VERDICT, TIME, OBJECT, EVENT];
+
+/// What an event cell takes at most.
+const EVENT_COLUMNS: usize = 32;
 
 /// Between columns.
 const GAP: usize = 2;
@@ -86,10 +99,13 @@ impl Row {
             hex.push_str(&fit(&printable(&extensions), 12));
         }
         set(HEX, hex);
-        set(SIZE, match chunk.received < chunk.size {
-            true => format!("{}/{}", chunk.received, chunk.size),
-            false => chunk.size.to_string(),
-        });
+        set(
+            SIZE,
+            match chunk.received < chunk.size {
+                true => format!("{}/{}", chunk.received, chunk.size),
+                false => chunk.size.to_string(),
+            },
+        );
         set(FRAMES, frame_ranges(&chunk.frames(), 2));
         set(EVENT, event_cell(judged, expect));
         set(OBJECT, object_cell(&judged.events));
@@ -130,7 +146,6 @@ impl Row {
 /// `ADDED`, `ADDED ×4, BOOKMARK`; `…ADDED` began in an earlier chunk and
 /// `ADDED…` goes on in a later one.
 fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String {
-    const ROOM: usize = 32;
     let chunk = &judged.chunk;
     if chunk.unfinished {
         return "(unfinished)".to_owned();
@@ -140,7 +155,10 @@ fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String {
             Verdict::Part | Verdict::Mixed => "(never whole)".to_owned(),
             Verdict::Invalid(_) => "(no event)".to_owned(),
             Verdict::Unverified(_) if chunk.lacks_octets() => "(lacks octets)".to_owned(),
-            Verdict::Unverified(_) | Verdict::One | Verdict::Several | Verdict::Unchecked(_) => String::new(),
+            Verdict::Unchecked(Some(reason)) => format!("({})", fit(&printable(reason), EVENT_COLUMNS - 2)),
+            Verdict::Unverified(_) | Verdict::One | Verdict::Several | Verdict::Unchecked(None) => {
+                String::new()
+            }
         };
     }
     let plain = matches!(expect, Some(Expect::Kind(Kind::Json | Kind::Ndjson)));
@@ -161,7 +179,7 @@ fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String {
         let times = if run > 1 { format!(" ×{run}") } else { String::new() };
         let comma = if at > 0 { ", " } else { "" };
         let left = judged.events.len() - at;
-        if at > 0 && width(&text) + width(&one) + width(&times) + 2 > ROOM {
+        if at > 0 && width(&text) + width(&one) + width(&times) + 2 > EVENT_COLUMNS {
             text.push_str(&format!(", +{left}"));
             break;
         }
@@ -245,7 +263,13 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Lays out the next page. `last` tells that no other follows.
-    pub(super) fn page(&mut self, items: &[Item], prose: Prose, sse: bool, last: bool) -> String {
+    pub(super) fn page(
+        &mut self,
+        items: &[Item],
+        prose: Prose,
+        expect: Option<Expect>,
+        last: bool,
+    ) -> String {
         let rows: Vec<&Row> = items
             .iter()
             .filter_map(|item| match item {
@@ -256,9 +280,10 @@ impl Layout {
         let first = !self.begun;
         let mut text = String::new();
         if !rows.is_empty() {
-            self.settle(&rows, prose.width, last);
+            self.settle(&rows, prose.width, expect, last);
         }
-        let mut lines = if rows.is_empty() { Vec::new() } else { self.grid(&rows, first, sse) }.into_iter();
+        let mut lines =
+            if rows.is_empty() { Vec::new() } else { self.grid(&rows, first, expect) }.into_iter();
         if first && !rows.is_empty() {
             let header = lines.next().unwrap_or_default();
             text.push_str(&prose.paint.tone(Tone::Faint, &format!("  {header}")));
@@ -286,34 +311,43 @@ impl Layout {
     }
 
     /// Settles which columns there are, and how wide.
-    fn settle(&mut self, rows: &[&Row], columns: usize, last: bool) {
+    fn settle(&mut self, rows: &[&Row], columns: usize, expect: Option<Expect>, last: bool) {
         if !self.begun {
             let longest = rows.iter().filter_map(|row| row.nanos).map(i128::abs).max().unwrap_or(0);
             self.decimals = if longest < 100_000_000 { 6 } else { 3 };
         }
         let mut natural = [0; COLUMNS];
         for (column, wide) in natural.iter_mut().enumerate() {
-            let cells = rows.iter().map(|row| if column == TIME { width(&self.time(row)) } else { width(row.cell(column)) });
+            let cells = rows
+                .iter()
+                .map(|row| if column == TIME { width(&self.time(row)) } else { width(row.cell(column)) });
             *wide = cells.max().unwrap_or(0);
             if *wide > 0 {
                 *wide = (*wide).max(NAMES.get(column).map_or(0, |name| width(name)));
             }
         }
-        // Room for what later pages may bring, so that they look like this one.
         if !self.begun && !last {
-            for (column, room) in [(NUMBER, 7), (TIME, 10), (HEX, 5), (SIZE, 6), (VERDICT, 7), (FRAMES, 12)] {
-                if let Some(wide) = natural.get_mut(column).filter(|wide| **wide > 0 || column == VERDICT) {
-                    *wide = (*wide).max(room);
+            // So that later pages look like this one.
+            let watch = if expect == Some(Expect::Kind(Kind::Watch)) { &WATCH_ROOM[..] } else { &[] };
+            for &(column, room) in ROOM.iter().chain(watch) {
+                let filled = natural.get(column).is_some_and(|wide| *wide > 0);
+                if filled || column == VERDICT || !watch.is_empty() && column != TIME {
+                    natural.get_mut(column).into_iter().for_each(|wide| *wide = (*wide).max(room));
                 }
             }
         }
-        let begun = self.begun;
         for (column, (settled, wide)) in self.widths.iter_mut().zip(natural).enumerate() {
-            let keeps = SHRINK.iter().any(|(shrinks, _)| *shrinks == column) && begun;
-            *settled = if keeps { *settled } else { (*settled).max(wide) };
+            let shrinks = SHRINK.iter().any(|(shrinks, _)| *shrinks == column);
+            *settled = match self.begun {
+                false => wide,
+                // What is wider now widens its column, where it must not be cut.
+                true if shrinks || *settled == 0 => *settled,
+                true => (*settled).max(wide),
+            };
         }
         self.begun = true;
-        self.widths = fitted(self.widths, columns);
+        let slack = rows.iter().map(|row| row.cells.iter().map(|cell| slack(cell)).sum()).max().unwrap_or(0);
+        self.widths = fitted(self.widths, columns.saturating_sub(slack));
     }
 
     fn time(&self, row: &Row) -> String {
@@ -325,14 +359,19 @@ impl Layout {
     }
 
     /// The lines of the rows, behind that of the names for the first page.
-    fn grid(&self, rows: &[&Row], first: bool, sse: bool) -> Vec<String> {
+    fn grid(&self, rows: &[&Row], first: bool, expect: Option<Expect>) -> Vec<String> {
         let used: Vec<(usize, usize)> =
             self.widths.iter().copied().enumerate().filter(|(_, wide)| *wide > 0).collect();
+        let sse = expect == Some(Expect::Kind(Kind::Sse));
         let mut grid = Grid::new();
         grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         if first {
             grid.set_header(used.iter().map(|&(column, wide)| {
-                let name = if sse && column == PAYLOAD { "data" } else { NAMES.get(column).copied().unwrap_or_default() };
+                let name = if sse && column == PAYLOAD {
+                    "data"
+                } else {
+                    NAMES.get(column).copied().unwrap_or_default()
+                };
                 aligned(column, fit(name, wide).into_owned())
             }));
         }
@@ -369,7 +408,8 @@ fn fitted(natural: [usize; COLUMNS], columns: usize) -> [usize; COLUMNS] {
         for &column in GIVE_WAY.iter().take(dropped) {
             widths.get_mut(column).into_iter().for_each(|wide| *wide = 0);
         }
-        for (column, least) in SHRINK {
+        let shrink = if dropped == 0 { &SHRINK[..] } else { &SHRINK_FURTHER[..] };
+        for &(column, least) in shrink {
             let over = total(&widths).saturating_sub(columns);
             if let Some(wide) = widths.get_mut(column) {
                 *wide = (*wide).min(wide.saturating_sub(over).max(least));

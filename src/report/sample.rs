@@ -8,8 +8,8 @@ use crate::chunk::{Chunk, Closing, LastChunk, Run};
 use crate::event::{Kind, Summary};
 use crate::http::{BodyEnd, Framing, RequestHead, ResponseHead, Side};
 use crate::report::{
-    Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding,
-    Format, JudgedChunk, Outcome, Report, Tally, Totals, Violation, ViolationCode,
+    Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect,
+    Finding, Format, JudgedChunk, Outcome, Report, Tally, Totals, Violation, ViolationCode,
 };
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
 use crate::verdict::{Fault, Verdict};
@@ -121,7 +121,16 @@ impl Talk {
         self.frame += 2;
         self.micros += 1_987_000;
         let exchange = self.head.id;
-        self.chunks.push(JudgedChunk { exchange, side: Side::Response, chunk, utf8: Some(true), verdict, events, overlap: Default::default(), unresolved_event: None });
+        self.chunks.push(JudgedChunk {
+            exchange,
+            side: Side::Response,
+            chunk,
+            utf8: Some(true),
+            verdict,
+            events,
+            overlap: Overlap::default(),
+            unresolved_event: None,
+        });
         self
     }
 
@@ -134,7 +143,14 @@ impl Talk {
     }
 
     /// A whole event, in these chunks.
-    pub(super) fn event(&mut self, kind: &str, name: &str, version: u64, first: u64, last: u64) -> Arc<Event> {
+    pub(super) fn event(
+        &mut self,
+        kind: &str,
+        name: &str,
+        version: u64,
+        first: u64,
+        last: u64,
+    ) -> Arc<Event> {
         self.events += 1;
         let text = |text: &str| Some(text.to_owned());
         let summary = Summary {
@@ -160,7 +176,8 @@ impl Talk {
     /// The last chunk again, over these frames instead.
     pub(super) fn frames(&mut self, runs: &[(u64, u64)]) -> &mut Self {
         let chunk = &mut self.chunks.last_mut().unwrap().chunk;
-        chunk.trail = runs.iter().map(|&(frame, len)| Run { len, frame: Some(FrameNo::new(frame)) }).collect();
+        chunk.trail =
+            runs.iter().map(|&(frame, len)| Run { len, frame: Some(FrameNo::new(frame)) }).collect();
         chunk.last.frame = FrameNo::new(runs.last().unwrap().0);
         self.frame = runs.last().unwrap().0 + 2;
         self
@@ -332,11 +349,38 @@ pub(super) fn rechunked() -> Talk {
     for n in 0..9 {
         let event = talk.event("MODIFIED", "web-9", 120 + n, 5 + n, 6 + n);
         talk.chunk(&payload, Verdict::Mixed, vec![events.last().unwrap().clone(), event]);
-        talk.violation(ViolationCode::MixedEvents, &format!("holds parts of events {} and {}", 12 + n, 13 + n));
+        talk.violation(
+            ViolationCode::MixedEvents,
+            &format!("holds parts of events {} and {}", 12 + n, 13 + n),
+        );
     }
     let fault = Fault { at: 40_000, message: "no".to_owned() };
     talk.chunk(b"{\"kind\":\"Pod\"}\n", Verdict::Invalid(fault), Vec::new());
-    talk.violation(ViolationCode::NotAnEvent, "holds a JSON object without the member type, at octet 0 of the chunk");
+    talk.violation(
+        ViolationCode::NotAnEvent,
+        "holds a JSON object without the member type, at octet 0 of the chunk",
+    );
+    talk.complete();
+    talk
+}
+
+/// A stream of server-sent events.
+pub(super) fn sse() -> Talk {
+    let mut talk = Talk::get(2, "/events", Some(Kind::Sse));
+    let fields = talk.head.response.as_mut().unwrap().fields.as_mut().unwrap();
+    fields[0].1 = "text/event-stream".to_owned();
+    for number in 1..=2u64 {
+        let mut event = Arc::unwrap_or_clone(talk.event("tick", "", 0, number, number));
+        event.summary = Summary {
+            event_type: Some("tick".to_owned()),
+            id: Some(number.to_string()),
+            data: Some(number.to_string()),
+            ..Summary::default()
+        };
+        let payload = format!("id: {number}\nevent: tick\ndata: {number}\n\n");
+        talk.chunk(payload.as_bytes(), Verdict::One, vec![Arc::new(event)]);
+    }
+    talk.chunk(b": keep-alive\n\n", Verdict::Unchecked(Some("a comment".to_owned())), vec![]);
     talk.complete();
     talk
 }

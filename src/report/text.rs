@@ -2,7 +2,7 @@
 //! times and frames are written.
 //!
 //! Captures hold any octets. Everything that comes from one passes
-//! [`printable`] or [`printable_octets`] before it is printed: controls, escapes,
+//! `printable` or `printable_octets` before it is printed: controls, escapes,
 //! what changes the direction or hides, and octets that aren't UTF-8 are shown
 //! as signs and never reach a terminal.
 
@@ -202,6 +202,11 @@ pub(super) fn width(text: &str) -> usize {
     text.width().max(text.chars().map(char_width).sum())
 }
 
+/// By how much a table that pads by Unicode's rule alone may draw a text wider.
+pub(super) fn slack(text: &str) -> usize {
+    if text.is_ascii() { 0 } else { width(text).saturating_sub(text.width()) }
+}
+
 fn char_width(c: char) -> usize {
     // The emoji variation selector widens the character before it.
     if c == '\u{fe0f}' { 1 } else { c.width().unwrap_or(0) }
@@ -286,7 +291,7 @@ pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -330,7 +335,7 @@ pub(super) fn frame_ranges(frames: &[FrameNo], most: usize) -> String {
     text
 }
 
-/// `8`, `8, 9`, or `8–10`.
+/// `8`, or `8–10`.
 pub(super) fn range(first: u64, last: u64) -> String {
     if first == last { first.to_string() } else { format!("{first}–{last}") }
 }

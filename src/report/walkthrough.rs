@@ -14,7 +14,8 @@ use crate::http::{BodyEnd, Fields, Side};
 use crate::report::closing::Run;
 use crate::report::failures::Failures;
 use crate::report::octets::{Pane, Trail, arithmetic, digits};
-use crate::report::prose::{Mark, Prose, base, body_end, field, tallied, tally_words, unit};
+use crate::report::phrases::{base, body_end, field, tallied, tally_words, unit};
+use crate::report::prose::{Mark, Prose};
 use crate::report::spool::{Slot, Spool};
 use crate::report::text::{Listing, TextOptions, Tone, counted, fit, frame_ranges, printable, seconds};
 use crate::report::{
@@ -136,7 +137,10 @@ impl<W: Write> Walkthrough<W> {
         pane.framing(&mut trail, &chunk.size_line, "size line");
         pane.remark(&size_sentence(chunk));
         if self.options.payload == PayloadShown::None && chunk.received > 0 {
-            pane.remark(&format!("{} of payload; --payload preview shows them", counted(chunk.received, "octet")));
+            pane.remark(&format!(
+                "{} of payload; --payload preview shows them",
+                counted(chunk.received, "octet")
+            ));
             trail.skip(chunk.size);
         } else {
             let whole = self.options.payload == PayloadShown::Full;
@@ -192,23 +196,23 @@ impl<W: Write> Walkthrough<W> {
             Verdict::Mixed => (Mark::Unchecked, "holds parts of several events (allowed)".to_owned()),
             Verdict::Invalid(fault) => (Mark::Bad, printable(&fault.message).into_owned()),
             Verdict::Unverified(reason) => (Mark::Doubt, format!("can't be verified: {}", printable(reason))),
-            Verdict::Unchecked(Some(reason)) => (Mark::Unchecked, format!("not checked: {}", printable(reason))),
+            Verdict::Unchecked(Some(reason)) => {
+                (Mark::Unchecked, format!("not checked: {}", printable(reason)))
+            }
             Verdict::Unchecked(None) => return String::new(),
         };
-        let lines = self.prose.marked(mark, &text);
-        lines.lines().flat_map(|line| ["  ", line, "\n"]).collect()
+        self.prose.marked_within(mark, &text)
     }
 
     fn violation(&mut self, violation: &Violation) -> io::Result<()> {
         let open = self.open.entry(violation.exchange).or_default();
-        let told = open.failures.get_or_insert_default().push(violation);
-        let full = open.expect.is_some() || self.options.list_all;
-        if !full || open.hidden.chunks() > 0 {
-            return Ok(()); // told at the end of the exchange
-        }
+        // A chunk that isn't shown, and any of an exchange that takes a line
+        // unless it fails, is told at the end of the exchange.
+        let shown = (open.expect.is_some() || self.options.list_all) && open.hidden.chunks() == 0;
+        let told = open.failures.get_or_insert_default().push(violation, shown);
+        let Some(told) = told.filter(|_| shown) else { return Ok(()) };
         let part = if violation.side == Side::Response { CHUNKS } else { REQUEST_CHUNKS };
-        let lines = self.prose.marked(Mark::Bad, &told);
-        let text: String = lines.lines().flat_map(|line| ["  ", line, "\n"]).collect();
+        let text = self.prose.marked_within(Mark::Bad, &told);
         self.sections.append(Slot { exchange: violation.exchange, part }, text.as_bytes())
     }
 
@@ -224,7 +228,8 @@ impl<W: Write> Walkthrough<W> {
         if end.head.expect.is_none() && !self.options.list_all && !matters {
             return self.lines.append(Slot { exchange: id, part: TITLE }, prose.line(end).as_bytes());
         }
-        let title = format!("\n{}{}{}", prose.place_line(&end.head), prose.when(&end.head), self.request_text(end));
+        let title =
+            format!("\n{}{}{}", prose.place_line(&end.head), prose.when(&end.head), self.request_text(end));
         self.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
         let head = format!("{}{}", self.response_text(end), prose.notes(end));
         self.sections.append(Slot { exchange: id, part: RESPONSE_HEAD }, head.as_bytes())?;
@@ -408,18 +413,23 @@ fn event_sentence(event: &Arc<Event>, chunk: u64) -> String {
     }
     let words = words.join(" ");
     let words = fit(&printable(&words), 160).into_owned();
-    let version = summary.resource_version.as_deref().map(|version| format!(", version {}", printable(version)));
+    let version =
+        summary.resource_version.as_deref().map(|version| format!(", version {}", printable(version)));
     let id = summary.id.as_deref().map(|id| format!(", id {}", printable(id)));
     let more = version.into_iter().chain(id).collect::<String>();
     let words = if words.is_empty() { words } else { format!(" {words}") };
-    format!("event {}{part}:{words}{more}, {}", event.index, counted(event.size, "octet")).replacen(":,", ":", 1)
+    format!("event {}{part}:{words}{more}, {}", event.index, counted(event.size, "octet"))
+        .replacen(":,", ":", 1)
 }
 
 /// The terms, once a run.
 fn how_to_read(prose: Prose) -> String {
     let mut text = "\nHow to read this\n".to_owned();
     for (name, what) in [
-        ("chunk    ", "a piece of a body that is sent as it is made, its length in front (RFC 9112, section 7.1)"),
+        (
+            "chunk    ",
+            "a piece of a body that is sent as it is made, its length in front (RFC 9112, section 7.1)",
+        ),
         ("size line", "how many octets of payload follow, in hexadecimal (a is 10, f is 15), and CRLF"),
         ("CRLF     ", "the octets 0d 0a, a line end; one more ends the chunk, and is no payload"),
         ("frame    ", "the packet that brought the octets below it, as Wireshark numbers them"),
@@ -432,8 +442,12 @@ fn how_to_read(prose: Prose) -> String {
 
 #[cfg(test)]
 mod tests {
+    use smallvec::SmallVec;
+
     use super::*;
+    use crate::report::ViolationCode;
     use crate::report::sample::{Talk, coredns, rechunked, told};
+    use crate::report::text::width;
 
     fn walk(options: TextOptions, talks: &[&Talk]) -> String {
         let mut out = Vec::new();
@@ -441,10 +455,106 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    fn narrow() -> TextOptions {
+        TextOptions { width: 80, ..TextOptions::default() }
+    }
+
     #[test]
-    fn look() {
-        let options = TextOptions { width: 80, ..TextOptions::default() };
-        println!("{}", walk(options, &[&coredns()]));
-        println!("{}", walk(TextOptions { limit: Some(4), ..options }, &[&rechunked()]));
+    fn a_watch_is_shown_octet_by_octet() {
+        insta::assert_snapshot!("walkthrough_coredns_80", walk(narrow(), &[&coredns()]));
+    }
+
+    #[test]
+    fn what_fails_is_told_at_its_chunk_and_explained_at_the_end() {
+        let options = TextOptions { limit: Some(2), payload: PayloadShown::None, ..narrow() };
+        insta::assert_snapshot!("walkthrough_rechunked_80", walk(options, &[&rechunked()]));
+    }
+
+    #[test]
+    fn the_last_chunk_its_trailers_and_its_empty_line_are_shown() {
+        let mut talk = coredns();
+        talk.complete();
+        let last = talk.last_chunk.as_mut().unwrap();
+        last.trailers.push(("X-Sum".to_owned(), "a\x1bb".to_owned()));
+        last.trail = SmallVec::from_slice(&[chunk::Run { len: 3 + 12 + 2, frame: Some(FrameNo::new(12)) }]);
+        let text = walk(narrow(), &[&talk]);
+        let expected = "
+last chunk  frame 10  +3.981000 s
+        30 0d 0a                  0··       size 0: no more chunks
+        trailer  X-Sum: a␛b
+        0d 0a                     ··        empty line: the body is whole
+
+complete: last chunk (frame 12), trailers X-Sum: a␛b
+";
+        let expected = expected.replace("last chunk  frame 10", "last chunk  frame 12");
+        assert!(text.contains(&expected), "{text}");
+    }
+
+    #[test]
+    fn chunks_in_several_frames_name_each_where_it_begins() {
+        let mut talk = Talk::watch(0);
+        talk.one("ADDED", "coredns", 70, 200).frames(&[(6, 4), (7, 30), (9, 170), (11, 2)]);
+        let text = walk(TextOptions { payload: PayloadShown::Full, ..narrow() }, &[&talk]);
+        let expected = "chunk 1  frames 6–7, 9, 11  +0.007000 s
+  frame 6
+        63 38 0d 0a               c8··      size line
+        \"c8\" in hexadecimal: 12×16 + 8 = 200 octets of payload follow
+  frame 7
+  0000  7b 22 74 79 70 65 22 3a  22 41 44 44 45 44 22 2c   {\"type\":\"ADDED\",
+  0010  22 6f 62 6a 65 63 74 22  3a 7b 22 6b 69 6e         \"object\":{\"kin
+  frame 9
+  001e  64 22                                              d\"
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("  frame 11\n        0d 0a "), "{text}");
+    }
+
+    #[test]
+    fn unfinished_chunks_and_extensions_are_said() {
+        let mut talk = coredns();
+        let chunk = &mut talk.chunks[1].chunk;
+        chunk.size_line = SmallVec::from_slice(b"31d;a=\"\x1b\"\r\n");
+        chunk.trail = SmallVec::from_slice(&[chunk::Run { len: 112, frame: Some(FrameNo::new(8)) }]);
+        (chunk.closing, chunk.unfinished, chunk.received) = (Closing::None, true, 101);
+        chunk.payload.truncate(101);
+        talk.chunks[1].verdict = Verdict::Unchecked(None);
+        let text = walk(narrow(), &[&talk]);
+        assert!(text.contains("\";a=\"␛\"\" is a chunk extension"), "{text}");
+        assert!(text.contains("        101 of 797 octets came: the body ends within this chunk\n"), "{text}");
+    }
+
+    #[test]
+    fn nothing_but_printable_text_comes_out() {
+        let nasty = "日本\x1b]0;x\x07\u{202e}\u{9b}31m\r\n\u{2028}";
+        let mut talk = Talk::watch(0);
+        let head = talk.head.request.as_mut().unwrap();
+        (head.method, head.target) = (Some(nasty.to_owned()), Some(nasty.repeat(9)));
+        head.fields = Some(vec![("Host".to_owned(), nasty.repeat(30)), ("X".to_owned(), String::new())]);
+        let event = talk.event(nasty, nasty, 1, 1, 1);
+        talk.chunk(&nasty.repeat(40).into_bytes(), Verdict::Unverified(nasty.to_owned()), vec![event]);
+        talk.violation(ViolationCode::NotAnEvent, nasty);
+        talk.complete();
+        talk.last_chunk.as_mut().unwrap().trailers.push((nasty.to_owned(), nasty.repeat(99)));
+        for payload in [PayloadShown::None, PayloadShown::Preview, PayloadShown::Full] {
+            let text = walk(TextOptions { payload, ..narrow() }, &[&talk]);
+            let unsafe_ = |c: char| (c.is_control() && c != '\n') || ('\u{2028}'..='\u{202e}').contains(&c);
+            assert!(!text.contains(unsafe_), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_usual_walkthrough_fits_80_columns() {
+        let text = walk(TextOptions { limit: None, ..narrow() }, &[&coredns(), &rechunked()]);
+        let wide: Vec<_> = text.lines().filter(|line| width(line) > 80).collect();
+        assert!(wide.iter().all(|line| line.contains("Wireshark: tcp.stream")), "{wide:?}");
+    }
+
+    #[test]
+    fn chunks_beyond_the_limit_are_counted_and_failed_ones_shown() {
+        let options = TextOptions { limit: Some(1), ..narrow() };
+        let text = walk(options, &[&rechunked()]);
+        assert!(text.contains("\n… 1 more chunk: one watch event\n\nchunk 3 "), "{text}");
+        let only = walk(TextOptions { failed_only: true, ..narrow() }, &[&coredns()]);
+        assert!(only.contains("  nothing here failed\n") && !only.contains("chunk 1"), "{only}");
     }
 }
