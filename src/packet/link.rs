@@ -35,6 +35,7 @@ use ether_type as ether;
 const ETHERNET_MIN: usize = 60;
 
 /// An Ethernet frame, from its destination address on.
+#[inline]
 pub(super) fn ethernet(octets: Octets<'_>) -> Step<'_> {
     // A tag that was put in on the way doesn't count into the minimum.
     let (header, rest) = octets.header::<14>()?;

@@ -30,8 +30,8 @@ use std::net::SocketAddr;
 use crate::capture::{Frame, LinkType};
 use crate::limits::Limits;
 use crate::units::Stamp;
-use fragments::{Datagram, Fragment, Fragments};
-use ip::{Found, Upper};
+use fragments::{Datagram, Fragments};
+use ip::Envelope;
 use octets::{Octets, Stop};
 
 /// Flags of a TCP segment that matter here (RFC 9293 §3.1).
@@ -91,6 +91,15 @@ impl From<Stop> for Decoded<'_> {
             Stop::NotTcp => Self::NotTcp,
             Stop::CutHeaders => Self::CutHeaders,
             Stop::Malformed => Self::Malformed,
+        }
+    }
+}
+
+impl<'a> From<Result<Segment<'a>, Stop>> for Decoded<'a> {
+    fn from(segment: Result<Segment<'a>, Stop>) -> Self {
+        match segment {
+            Ok(segment) => Self::Segment(segment),
+            Err(stop) => stop.into(),
         }
     }
 }
@@ -163,39 +172,48 @@ impl Decoder {
         self.fragments.incomplete()
     }
 
+    #[inline]
     fn walk<'a>(&'a mut self, layer: Layer, octets: Octets<'a>, stamp: Stamp) -> Decoded<'a> {
-        match walk(layer, octets, stamp) {
-            Ok(Whole::Segment(segment)) => Decoded::Segment(segment),
-            Ok(Whole::Fragment(fragment)) => self.assemble(&fragment, stamp),
+        let mut envelope = Envelope::none();
+        match walk(layer, octets, &mut envelope) {
+            Ok((End::Tcp, octets)) => ip::tcp(envelope.addresses, octets, stamp),
+            Ok((End::Fragment, octets)) => self.assemble(&envelope, octets, stamp),
             Err(stop) => stop.into(),
         }
     }
 
     /// Takes a fragment, and reads the datagram that it makes whole. That may
     /// hold a tunnel with a fragment in turn.
-    fn assemble(&mut self, fragment: &Fragment<'_>, stamp: Stamp) -> Decoded<'_> {
-        let mut whole = self
-            .fragments
-            .insert(fragment, self.datagram.as_ref(), stamp);
+    #[cold]
+    fn assemble(
+        &mut self,
+        envelope: &Envelope<'_>,
+        octets: Octets<'_>,
+        stamp: Stamp,
+    ) -> Decoded<'_> {
+        let last = self.datagram.as_ref();
+        let mut whole = self.fragments.insert(envelope, octets, last, stamp);
         let datagram = loop {
             let datagram = match whole {
                 Ok(Some(datagram)) => datagram,
                 Ok(None) => return Decoded::FragmentHeld,
                 Err(stop) => return stop.into(),
             };
-            match walk(Layer::Upper(datagram.upper), datagram.octets(), stamp) {
+            let mut envelope = datagram.envelope();
+            match walk(Layer::Carried, datagram.octets(), &mut envelope) {
                 // Each turn takes a datagram out of those that are held.
-                Ok(Whole::Fragment(inner)) => {
-                    whole = self.fragments.insert(&inner, self.datagram.as_ref(), stamp);
+                Ok((End::Fragment, octets)) => {
+                    whole = self.fragments.insert(&envelope, octets, last, stamp);
                 }
                 _ => break datagram,
             }
         };
         // Read again where it stays.
         let datagram = self.datagram.insert(datagram);
-        match walk(Layer::Upper(datagram.upper), datagram.octets(), stamp) {
-            Ok(Whole::Segment(segment)) => Decoded::Segment(segment),
-            Ok(Whole::Fragment(_)) => Decoded::FragmentHeld,
+        let mut envelope = datagram.envelope();
+        match walk(Layer::Carried, datagram.octets(), &mut envelope) {
+            Ok((End::Tcp, octets)) => ip::tcp(envelope.addresses, octets, stamp),
+            Ok((End::Fragment, _)) => Decoded::FragmentHeld,
             Err(stop) => stop.into(),
         }
     }
@@ -241,7 +259,9 @@ enum Layer {
     Nsh,
     Ip,
     /// What an IP header carries.
-    Upper(Upper),
+    Carried,
+    /// A fragment of it.
+    Fragment,
     Udp,
     Gre,
 }
@@ -280,30 +300,36 @@ impl Layer {
 }
 
 /// Where the way through the layers ends.
-enum Whole<'a> {
-    Segment(Segment<'a>),
-    Fragment(Fragment<'a>),
+enum End {
+    /// At a TCP segment.
+    Tcp,
+    /// At a fragment of a datagram.
+    Fragment,
 }
 
-/// Goes through the layers from `layer` on. Each takes octets off (but for
-/// [`Layer::Upper`], which names one that does), so this ends.
-fn walk<'a>(mut layer: Layer, mut octets: Octets<'a>, stamp: Stamp) -> Result<Whole<'a>, Stop> {
+/// Goes through the layers from `layer` on, and writes what the last IP header
+/// said. Each takes octets off (but for [`Layer::Carried`], which names one
+/// that does), so this ends.
+#[inline]
+fn walk<'a>(
+    mut layer: Layer,
+    mut octets: Octets<'a>,
+    envelope: &mut Envelope<'a>,
+) -> Result<(End, Octets<'a>), Stop> {
     loop {
-        let found = match layer {
-            Layer::Ip => ip::packet(octets)?,
-            Layer::Upper(upper) => ip::upper(upper, octets, stamp)?,
-            other => other.step(octets)?.into(),
-        };
-        (layer, octets) = match found {
-            Found::Layer(layer, octets) => (layer, octets),
-            Found::Fragment(fragment) => return Ok(Whole::Fragment(fragment)),
-            Found::Segment(segment) => return Ok(Whole::Segment(segment)),
+        (layer, octets) = match layer {
+            Layer::Ip => ip::packet(octets, envelope)?,
+            Layer::Carried if envelope.is_tcp() => return Ok((End::Tcp, octets)),
+            Layer::Carried => ip::carried(octets, envelope)?,
+            Layer::Fragment => return Ok((End::Fragment, octets)),
+            Layer::Ethernet => link::ethernet(octets)?,
+            other => other.step(octets)?,
         };
     }
 }
 
 impl Layer {
-    /// Takes off one header that is not IP's.
+    /// Takes off a header that is not IP's.
     fn step(self, octets: Octets<'_>) -> Step<'_> {
         match self {
             Self::Ethernet => link::ethernet(octets),
@@ -330,7 +356,8 @@ impl Layer {
             Self::Nsh => link::nsh(octets),
             Self::Udp => tunnel::udp(octets),
             Self::Gre => tunnel::gre(octets),
-            Self::Ip | Self::Upper(_) => Ok((self, octets)),
+            // IP's, which need its envelope.
+            Self::Ip | Self::Carried | Self::Fragment => Err(Stop::NotTcp),
         }
     }
 }
