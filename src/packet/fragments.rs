@@ -57,14 +57,12 @@ struct Fragment<'a> {
 
 impl<'a> Fragment<'a> {
     /// A fragment, unless its length is impossible.
-    fn new(envelope: &Envelope<'_>, octets: Octets<'a>) -> Result<Self, Stop> {
+    fn new(envelope: &Envelope<'_>, mut octets: Octets<'a>) -> Result<Self, Stop> {
         // Fragments but the last are multiples of 8 octets; as Linux does,
         // more than that is ignored.
-        let octets = if envelope.more {
-            octets.exactly(octets.wire() & !7)
-        } else {
-            octets
-        };
+        if envelope.more {
+            octets.set_length(octets.wire() & !7);
+        }
         let at = usize::from(envelope.at);
         if octets.wire() == 0 || at + octets.wire() > Fragments::MAX_DATAGRAM {
             return Err(Stop::Malformed);

@@ -53,6 +53,7 @@ pub(super) enum Addresses<'a> {
 
 impl Addresses<'_> {
     /// The endpoints with these ports.
+    #[inline]
     fn with_ports(self, source: u16, destination: u16) -> (SocketAddr, SocketAddr) {
         match self {
             Self::V4(from, to) => ((*from, source).into(), (*to, destination).into()),
@@ -103,7 +104,7 @@ impl<'a> Envelope<'a> {
 /// An IP packet of either version. Which one, its first octet says: what
 /// carried it may name the other.
 #[inline]
-pub(super) fn packet<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> Step<'a> {
+pub(super) fn packet<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     let &[first] = octets.peek::<1>()?;
     match first >> 4 {
         4 => ipv4(octets, envelope),
@@ -113,50 +114,51 @@ pub(super) fn packet<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> Ste
 }
 
 #[inline]
-fn ipv4<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> Step<'a> {
+fn ipv4<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     use etherparse::err::ipv4::HeaderSliceError;
     let header = Ipv4HeaderSlice::from_slice(octets.data()).map_err(|error| match error {
         HeaderSliceError::Len(error) => missing(octets, &error),
         HeaderSliceError::Content(_) => Stop::Malformed,
     })?;
     let header_len = header.slice().len();
-    let rest = octets.skip(header_len)?;
-    let payload = match usize::from(header.total_len()) {
+    octets.skip(header_len)?;
+    match usize::from(header.total_len()) {
         // Left to the network card, or too long for the field (BIG TCP).
-        0 => rest,
-        total => rest.exactly(total.checked_sub(header_len).ok_or(Stop::Malformed)?),
-    };
+        0 => {}
+        total => octets.set_length(total.checked_sub(header_len).ok_or(Stop::Malformed)?),
+    }
     let addresses = Addresses::V4(field(header.slice(), 12)?, field(header.slice(), 16)?);
     *envelope = Envelope::new(header.protocol().0, addresses);
     if header.is_fragmenting_payload() {
         envelope.identification = u32::from(header.identification());
         envelope.at = header.fragments_offset().byte_offset();
         envelope.more = header.more_fragments();
-        return Ok((Layer::Fragment, payload));
+        return Ok(Layer::Fragment);
     }
-    Ok((Layer::Carried, payload))
+    Ok(Layer::Carried)
 }
 
 #[inline]
-fn ipv6<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> Step<'a> {
+fn ipv6<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     use etherparse::err::ipv6::HeaderSliceError;
     let header = Ipv6HeaderSlice::from_slice(octets.data()).map_err(|error| match error {
         HeaderSliceError::Len(error) => missing(octets, &error),
         HeaderSliceError::Content(_) => Stop::Malformed,
     })?;
-    let rest = octets.skip(header.slice().len())?;
+    octets.skip(header.slice().len())?;
     let next = header.next_header().0;
-    let payload = match usize::from(header.payload_length()) {
-        0 if next == number::HOP_BY_HOP => match jumbo_length(rest)? {
-            Some(length) => rest.exactly(length),
-            None => rest,
-        },
-        0 => rest,
-        length => rest.exactly(length),
-    };
+    match usize::from(header.payload_length()) {
+        0 if next == number::HOP_BY_HOP => {
+            if let Some(length) = jumbo_length(octets)? {
+                octets.set_length(length);
+            }
+        }
+        0 => {}
+        length => octets.set_length(length),
+    }
     let addresses = Addresses::V6(field(header.slice(), 8)?, field(header.slice(), 24)?);
     *envelope = Envelope::new(next, addresses);
-    Ok((Layer::Carried, payload))
+    Ok(Layer::Carried)
 }
 
 /// A field of a header.
@@ -169,7 +171,7 @@ fn field<const N: usize>(header: &[u8], at: usize) -> Result<&[u8; N], Stop> {
 
 /// The length in a jumbo payload option (RFC 2675 §2), which counts from the
 /// hop-by-hop header on.
-fn jumbo_length(octets: Octets<'_>) -> Result<Option<usize>, Stop> {
+fn jumbo_length(octets: &Octets<'_>) -> Result<Option<usize>, Stop> {
     const PAD1: u8 = 0;
     const JUMBO: u8 = 0xc2;
     let header = extension(octets)?;
@@ -191,35 +193,37 @@ fn jumbo_length(octets: Octets<'_>) -> Result<Option<usize>, Stop> {
 }
 
 /// What an IP header carries that isn't TCP: an extension header, or a tunnel.
-pub(super) fn carried<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> Step<'a> {
+pub(super) fn carried<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     if let Addresses::V6(source, destination) = envelope.addresses {
         match envelope.protocol {
             number::HOP_BY_HOP | number::DESTINATION | number::MOBILITY => {
                 let header = extension(octets)?;
                 envelope.protocol = header.next_header().0;
-                return Ok((Layer::Carried, octets.skip(header.slice().len())?));
+                octets.skip(header.slice().len())?;
+                return Ok(Layer::Carried);
             }
             number::ROUTING => {
                 let header = extension(octets)?;
                 let destination = final_destination(header.slice()).unwrap_or(destination);
                 envelope.addresses = Addresses::V6(source, destination);
                 envelope.protocol = header.next_header().0;
-                return Ok((Layer::Carried, octets.skip(header.slice().len())?));
+                octets.skip(header.slice().len())?;
+                return Ok(Layer::Carried);
             }
             number::FRAGMENT => return ipv6_fragment(octets, envelope),
             _ => {}
         }
     }
     match envelope.protocol {
-        number::UDP => Ok((Layer::Udp, octets)),
-        number::IPV4 | number::IPV6 => Ok((Layer::Ip, octets)),
-        number::GRE => Ok((Layer::Gre, octets)),
-        number::MPLS => Ok((Layer::Mpls, octets)),
-        number::ETHERNET => Ok((Layer::Ethernet, octets)),
-        number::NSH => Ok((Layer::Nsh, octets)),
+        number::UDP => Ok(Layer::Udp),
+        number::IPV4 | number::IPV6 => Ok(Layer::Ip),
+        number::GRE => Ok(Layer::Gre),
+        number::MPLS => Ok(Layer::Mpls),
+        number::ETHERNET => Ok(Layer::Ethernet),
+        number::NSH => Ok(Layer::Nsh),
         // RFC 3378 §2: version 3, and nothing else.
-        number::ETHER_IP => match octets.header::<2>()? {
-            ([0x30, 0x00], frame) => Ok((Layer::Ethernet, frame)),
+        number::ETHER_IP => match octets.take::<2>()? {
+            [0x30, 0x00] => Ok(Layer::Ethernet),
             _ => Err(Stop::NotTcp),
         },
         // RFC 4302 §3.1.1: with either version of IP.
@@ -230,32 +234,33 @@ pub(super) fn carried<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> St
 }
 
 /// A fragment header (RFC 8200 §4.5).
-fn ipv6_fragment<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> Step<'a> {
+fn ipv6_fragment<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     let header = Ipv6FragmentHeaderSlice::from_slice(octets.data())
         .map_err(|error| missing(octets, &error))?;
-    let rest = octets.skip(header.slice().len())?;
+    octets.skip(header.slice().len())?;
     envelope.protocol = header.next_header().0;
     if header.is_fragmenting_payload() {
         envelope.identification = header.identification();
         envelope.at = header.fragment_offset().byte_offset();
         envelope.more = header.more_fragments();
-        return Ok((Layer::Fragment, rest));
+        return Ok(Layer::Fragment);
     }
     // RFC 6946 §4: an atomic fragment stands for itself.
-    Ok((Layer::Carried, rest))
+    Ok(Layer::Carried)
 }
 
-fn authentication<'a>(octets: Octets<'a>, envelope: &mut Envelope<'a>) -> Step<'a> {
+fn authentication<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     use etherparse::err::ip_auth::HeaderSliceError;
     let header = IpAuthHeaderSlice::from_slice(octets.data()).map_err(|error| match error {
         HeaderSliceError::Len(error) => missing(octets, &error),
         HeaderSliceError::Content(_) => Stop::Malformed,
     })?;
     envelope.protocol = header.next_header().0;
-    Ok((Layer::Carried, octets.skip(header.slice().len())?))
+    octets.skip(header.slice().len())?;
+    Ok(Layer::Carried)
 }
 
-fn extension(octets: Octets<'_>) -> Result<Ipv6RawExtHeaderSlice<'_>, Stop> {
+fn extension<'a>(octets: &Octets<'a>) -> Result<Ipv6RawExtHeaderSlice<'a>, Stop> {
     Ipv6RawExtHeaderSlice::from_slice(octets.data()).map_err(|error| missing(octets, &error))
 }
 
@@ -281,14 +286,18 @@ fn final_destination(header: &[u8]) -> Option<&[u8; 16]> {
 }
 
 /// Why etherparse found too few octets.
-fn missing(octets: Octets<'_>, error: &LenError) -> Stop {
+fn missing(octets: &Octets<'_>, error: &LenError) -> Stop {
     octets.too_short(error.required_len)
 }
 
 /// A TCP segment. The urgent pointer is not looked at: RFC 6093 §6 asks
 /// receivers to take urgent data in line.
 #[inline]
-pub(super) fn tcp<'a>(addresses: Addresses<'_>, octets: Octets<'a>, stamp: Stamp) -> Decoded<'a> {
+pub(super) fn tcp<'a>(
+    addresses: Addresses<'_>,
+    octets: &mut Octets<'a>,
+    stamp: Stamp,
+) -> Decoded<'a> {
     use etherparse::err::tcp::HeaderSliceError;
     let header = match TcpHeaderSlice::from_slice(octets.data()) {
         Ok(header) => header,
@@ -300,11 +309,11 @@ pub(super) fn tcp<'a>(addresses: Addresses<'_>, octets: Octets<'a>, stamp: Stamp
             };
         }
     };
-    let Ok(payload) = octets.skip(header.slice().len()) else {
-        return Decoded::Malformed;
-    };
+    if let Err(stop) = octets.skip(header.slice().len()) {
+        return stop.into();
+    }
     // Where the IP header has no length, Ethernet's padding is still there.
-    let payload = payload.without_padding();
+    octets.drop_padding();
     let (source, destination) =
         addresses.with_ports(header.source_port(), header.destination_port());
     Decoded::Segment(Segment {
@@ -318,8 +327,8 @@ pub(super) fn tcp<'a>(addresses: Addresses<'_>, octets: Octets<'a>, stamp: Stamp
             fin: header.fin(),
             rst: header.rst(),
         },
-        payload: payload.data(),
-        cut: u32::try_from(payload.cut()).unwrap_or(u32::MAX),
+        payload: octets.data(),
+        cut: u32::try_from(octets.cut()).unwrap_or(u32::MAX),
     })
 }
 
@@ -329,27 +338,25 @@ pub(super) fn tcp<'a>(addresses: Addresses<'_>, octets: Octets<'a>, stamp: Stamp
 #[cold]
 fn cut_tcp<'a>(
     addresses: Addresses<'_>,
-    octets: Octets<'a>,
+    octets: &mut Octets<'a>,
     stamp: Stamp,
 ) -> Result<Segment<'a>, Stop> {
     const MIN: usize = 20;
-    let (&[p, q, r, s, seq @ ..], rest) = octets.header::<8>()?;
-    let ack = rest
+    let wire = octets.wire();
+    let &[p, q, r, s, seq @ ..] = octets.take::<8>()?;
+    let ack = octets
         .data()
         .first_chunk()
         .map(|ack| u32::from_be_bytes(*ack));
-    let header_len = match rest.data().get(4) {
+    let header_len = match octets.data().get(4) {
         Some(offset) => usize::from(offset >> 4) * 4,
         None => MIN,
     };
     if header_len < MIN {
         return Err(Stop::Malformed);
     }
-    let payload = octets
-        .wire()
-        .checked_sub(header_len)
-        .ok_or(Stop::Malformed)?;
-    let flags = rest.data().get(5).copied().unwrap_or(0);
+    let payload = wire.checked_sub(header_len).ok_or(Stop::Malformed)?;
+    let flags = octets.data().get(5).copied().unwrap_or(0);
     let (source, destination) =
         addresses.with_ports(u16::from_be_bytes([p, q]), u16::from_be_bytes([r, s]));
     Ok(Segment {

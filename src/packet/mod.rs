@@ -143,18 +143,13 @@ impl Decoder {
     /// Gives `take` what [`Self::decode`] finds in the frame. A frame of IEEE
     /// 802.11 may aggregate several packets: `take` gets each.
     pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
-        let Some(mut subframe) = aggregate(frame) else {
+        let Some(mut subframes) = aggregate(frame) else {
             return take(self.decode(frame));
         };
-        loop {
-            let (body, rest) = match wlan::subframe(subframe) {
-                Ok(split) => split,
+        while subframes.wire() > 0 {
+            match wlan::next_subframe(&mut subframes) {
+                Ok(body) => take(self.walk(Layer::Llc, body, frame.stamp)),
                 Err(stop) => return take(stop.into()),
-            };
-            take(self.walk(Layer::Llc, body, frame.stamp));
-            match rest {
-                Some(rest) => subframe = rest,
-                None => return,
             }
         }
     }
@@ -173,11 +168,11 @@ impl Decoder {
     }
 
     #[inline]
-    fn walk<'a>(&'a mut self, layer: Layer, octets: Octets<'a>, stamp: Stamp) -> Decoded<'a> {
+    fn walk<'a>(&'a mut self, layer: Layer, mut octets: Octets<'a>, stamp: Stamp) -> Decoded<'a> {
         let mut envelope = Envelope::none();
-        match walk(layer, octets, &mut envelope) {
-            Ok((End::Tcp, octets)) => ip::tcp(envelope.addresses, octets, stamp),
-            Ok((End::Fragment, octets)) => self.assemble(&envelope, octets, stamp),
+        match walk(layer, &mut octets, &mut envelope) {
+            Ok(End::Tcp) => ip::tcp(envelope.addresses, &mut octets, stamp),
+            Ok(End::Fragment) => self.assemble(&envelope, octets, stamp),
             Err(stop) => stop.into(),
         }
     }
@@ -199,10 +194,10 @@ impl Decoder {
                 Ok(None) => return Decoded::FragmentHeld,
                 Err(stop) => return stop.into(),
             };
-            let mut envelope = datagram.envelope();
-            match walk(Layer::Carried, datagram.octets(), &mut envelope) {
+            let (mut envelope, mut octets) = (datagram.envelope(), datagram.octets());
+            match walk(Layer::Carried, &mut octets, &mut envelope) {
                 // Each turn takes a datagram out of those that are held.
-                Ok((End::Fragment, octets)) => {
+                Ok(End::Fragment) => {
                     whole = self.fragments.insert(&envelope, octets, last, stamp);
                 }
                 _ => break datagram,
@@ -210,10 +205,10 @@ impl Decoder {
         };
         // Read again where it stays.
         let datagram = self.datagram.insert(datagram);
-        let mut envelope = datagram.envelope();
-        match walk(Layer::Carried, datagram.octets(), &mut envelope) {
-            Ok((End::Tcp, octets)) => ip::tcp(envelope.addresses, octets, stamp),
-            Ok((End::Fragment, _)) => Decoded::FragmentHeld,
+        let (mut envelope, mut octets) = (datagram.envelope(), datagram.octets());
+        match walk(Layer::Carried, &mut octets, &mut envelope) {
+            Ok(End::Tcp) => ip::tcp(envelope.addresses, &mut octets, stamp),
+            Ok(End::Fragment) => Decoded::FragmentHeld,
             Err(stop) => stop.into(),
         }
     }
@@ -221,6 +216,7 @@ impl Decoder {
 
 impl<'a> Octets<'a> {
     /// All of a frame.
+    #[inline]
     fn of(frame: &Frame<'a>) -> Self {
         Self::new(
             frame.data,
@@ -266,12 +262,13 @@ enum Layer {
     Gre,
 }
 
-/// A layer's way to the next one.
-type Step<'a> = Result<(Layer, Octets<'a>), Stop>;
+/// What comes behind a layer's header, which was taken off.
+type Step = Result<Layer, Stop>;
 
 impl Layer {
     /// How frames of a link type begin: numbers of the tcpdump.org registry,
     /// and those of systems that write their own number for raw IP.
+    #[inline]
     const fn of_link(link: u16) -> Option<Self> {
         Some(match link {
             0 | 108 => Self::Loopback,
@@ -313,15 +310,15 @@ enum End {
 #[inline]
 fn walk<'a>(
     mut layer: Layer,
-    mut octets: Octets<'a>,
+    octets: &mut Octets<'a>,
     envelope: &mut Envelope<'a>,
-) -> Result<(End, Octets<'a>), Stop> {
+) -> Result<End, Stop> {
     loop {
-        (layer, octets) = match layer {
+        layer = match layer {
             Layer::Ip => ip::packet(octets, envelope)?,
-            Layer::Carried if envelope.is_tcp() => return Ok((End::Tcp, octets)),
+            Layer::Carried if envelope.is_tcp() => return Ok(End::Tcp),
             Layer::Carried => ip::carried(octets, envelope)?,
-            Layer::Fragment => return Ok((End::Fragment, octets)),
+            Layer::Fragment => return Ok(End::Fragment),
             Layer::Ethernet => link::ethernet(octets)?,
             other => other.step(octets)?,
         };
@@ -330,7 +327,7 @@ fn walk<'a>(
 
 impl Layer {
     /// Takes off a header that is not IP's.
-    fn step(self, octets: Octets<'_>) -> Step<'_> {
+    fn step(self, octets: &mut Octets<'_>) -> Step {
         match self {
             Self::Ethernet => link::ethernet(octets),
             Self::LinuxSll => link::linux_sll(octets),
@@ -341,17 +338,17 @@ impl Layer {
             Self::Pktap => link::pktap(octets),
             Self::Ppp => link::ppp(octets),
             Self::Pppd => link::pppd(octets),
-            Self::PppDirected => link::ppp(octets.skip(1)?),
+            Self::PppDirected => link::ppp_directed(octets),
             Self::PppoE => link::pppoe(octets),
             Self::CiscoHdlc => link::cisco_hdlc(octets),
-            Self::CiscoHdlcDirected => link::cisco_hdlc(octets.skip(1)?),
+            Self::CiscoHdlcDirected => link::cisco_hdlc_directed(octets),
             Self::Llc => link::llc(octets),
             Self::Wlan => wlan::bare(octets),
             Self::Radiotap => wlan::radiotap(octets),
             Self::Prism => wlan::prism(octets),
             Self::Avs => wlan::avs(octets),
             Self::Ppi => wlan::ppi(octets),
-            Self::Aggregate => Ok((Self::Llc, wlan::subframe(octets)?.0)),
+            Self::Aggregate => wlan::first_subframe(octets),
             Self::Mpls => link::mpls(octets),
             Self::Nsh => link::nsh(octets),
             Self::Udp => tunnel::udp(octets),
@@ -370,7 +367,7 @@ fn aggregate<'a>(frame: &Frame<'a>) -> Option<Octets<'a>> {
         match layer {
             Layer::Aggregate => return Some(octets),
             Layer::Wlan | Layer::Radiotap | Layer::Prism | Layer::Avs | Layer::Ppi => {
-                (layer, octets) = layer.step(octets).ok()?;
+                layer = layer.step(&mut octets).ok()?;
             }
             _ => return None,
         }
