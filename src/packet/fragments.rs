@@ -7,51 +7,75 @@
 //! length cut is passed on up to there, the rest counted.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
 
-use super::ip::Upper;
+use super::ip::{Addresses, Envelope};
 use super::octets::{Octets, Stop};
 use crate::units::{Stamp, Timestamp};
 
-/// What tells the datagrams of two hosts apart.
+/// What tells the datagrams of all hosts apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub source: IpAddr,
-    pub destination: IpAddr,
-    pub identification: u32,
-    pub protocol: u8,
+struct Key {
+    hosts: Hosts,
+    identification: u32,
+    /// RFC 791 §3.2 has it in the key; RFC 8200 §4.5 hasn't: `None` there.
+    protocol: Option<u8>,
+}
+
+/// [`Addresses`], kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Hosts {
+    V4([u8; 4], [u8; 4]),
+    V6([u8; 16], [u8; 16]),
 }
 
 impl Key {
-    /// The key without its identification.
-    pub(super) const fn of(upper: Upper) -> Self {
-        let Upper {
-            protocol,
-            source,
-            destination,
-        } = upper;
+    const fn of(envelope: &Envelope<'_>) -> Self {
+        let (hosts, protocol) = match envelope.addresses {
+            Addresses::V4(from, to) => (Hosts::V4(*from, *to), Some(envelope.protocol)),
+            Addresses::V6(from, to) => (Hosts::V6(*from, *to), None),
+        };
         Self {
-            source,
-            destination,
-            identification: 0,
+            hosts,
+            identification: envelope.identification,
             protocol,
         }
     }
 }
 
 /// A fragment of a datagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fragment<'a> {
-    /// Which datagram it is of.
-    pub key: Key,
+#[derive(Debug, Clone, Copy)]
+struct Fragment<'a> {
+    key: Key,
     /// What the datagram carries, as this fragment says.
-    pub upper: Upper,
+    protocol: u8,
     /// Where its octets belong.
-    pub at: usize,
+    at: usize,
     /// Whether others follow.
-    pub more: bool,
-    /// Its octets.
-    pub octets: Octets<'a>,
+    more: bool,
+    octets: Octets<'a>,
+}
+
+impl<'a> Fragment<'a> {
+    /// A fragment, unless its length is impossible.
+    fn new(envelope: &Envelope<'_>, mut octets: Octets<'a>) -> Result<Self, Stop> {
+        // Fragments but the last are multiples of 8 octets; as Linux does,
+        // more than that is ignored.
+        if envelope.more {
+            octets.set_length(octets.wire() & !7);
+        }
+        let at = usize::from(envelope.at);
+        if octets.wire() == 0 || at + octets.wire() > Fragments::MAX_DATAGRAM {
+            return Err(Stop::Malformed);
+        }
+        let (key, protocol) = (Key::of(envelope), envelope.protocol);
+        Ok(Self {
+            key,
+            protocol,
+            at,
+            more: envelope.more,
+            octets,
+        })
+    }
 }
 
 /// A datagram put together from its fragments.
@@ -59,7 +83,7 @@ pub(super) struct Fragment<'a> {
 pub(super) struct Datagram {
     key: Key,
     /// What it carries, as its first fragment says.
-    pub upper: Upper,
+    protocol: u8,
     /// The octets up to the first that was not captured.
     data: Vec<u8>,
     /// How many it had on the wire.
@@ -72,8 +96,17 @@ impl Datagram {
         Octets::new(&self.data, self.wire)
     }
 
+    /// What IP said of it.
+    pub(super) const fn envelope(&self) -> Envelope<'_> {
+        let addresses = match &self.key.hosts {
+            Hosts::V4(from, to) => Addresses::V4(from, to),
+            Hosts::V6(from, to) => Addresses::V6(from, to),
+        };
+        Envelope::new(self.protocol, addresses)
+    }
+
     /// Whether this may be one of its fragments once more.
-    pub(super) fn holds(&self, fragment: &Fragment<'_>) -> bool {
+    fn holds(&self, fragment: &Fragment<'_>) -> bool {
         let data = fragment.octets.data();
         let end = fragment.at.saturating_add(data.len());
         self.key == fragment.key && self.data.get(fragment.at..end) == Some(data)
@@ -83,7 +116,8 @@ impl Datagram {
 /// A datagram with octets missing.
 #[derive(Debug)]
 struct Partial {
-    upper: Upper,
+    /// What it carries, as its first fragment says, once that came.
+    protocol: u8,
     /// Its place in the order of age.
     age: u64,
     /// When its first fragment came.
@@ -177,31 +211,23 @@ impl Fragments {
     /// datagram of the same identification.
     pub(super) fn insert(
         &mut self,
-        fragment: &Fragment<'_>,
+        envelope: &Envelope<'_>,
+        octets: Octets<'_>,
         last: Option<&Datagram>,
         stamp: Stamp,
     ) -> Result<Option<Datagram>, Stop> {
-        // Fragments but the last are multiples of 8 octets; as Linux does,
-        // more than that is ignored.
-        let octets = match fragment.more {
-            true => fragment.octets.exactly(fragment.octets.wire() & !7),
-            false => fragment.octets,
-        };
-        let end = fragment.at + octets.wire();
-        if octets.wire() == 0 || end > Self::MAX_DATAGRAM {
-            return Err(Stop::Malformed);
-        }
-        let echo = last.is_some_and(|datagram| datagram.holds(fragment));
+        let fragment = Fragment::new(envelope, octets)?;
+        let echo = last.is_some_and(|datagram| datagram.holds(&fragment));
         self.expire(&fragment.key, echo, stamp);
         let partial = self.partials.entry(fragment.key).or_insert_with(|| {
             let age = self.next_age;
             self.next_age += 1;
             self.by_age.insert(age, fragment.key);
             self.cost += Self::OVERHEAD;
-            Partial::new(fragment.upper, age, stamp.at, echo)
+            Partial::new(fragment.protocol, age, stamp.at, echo)
         });
         let before = partial.cost;
-        partial.insert(fragment, octets);
+        partial.insert(&fragment);
         self.cost += partial.cost - before;
         if partial.total == Some(partial.covered) {
             return Ok(self
@@ -247,10 +273,10 @@ impl Fragments {
 }
 
 impl Partial {
-    fn new(upper: Upper, age: u64, since: Option<Timestamp>, echo: bool) -> Self {
+    fn new(protocol: u8, age: u64, since: Option<Timestamp>, echo: bool) -> Self {
         let (ranges, cost) = (BTreeMap::new(), Fragments::OVERHEAD);
         Self {
-            upper,
+            protocol,
             age,
             since,
             ranges,
@@ -262,8 +288,8 @@ impl Partial {
     }
 
     /// Keeps what of a fragment's octets is new.
-    fn insert(&mut self, fragment: &Fragment<'_>, octets: Octets<'_>) {
-        let start = fragment.at;
+    fn insert(&mut self, fragment: &Fragment<'_>) {
+        let (start, octets) = (fragment.at, fragment.octets);
         let mut end = start + octets.wire();
         if let Some(total) = self.total {
             end = end.min(total);
@@ -272,7 +298,7 @@ impl Partial {
             self.trim(end);
         }
         if start == 0 && !self.ranges.contains_key(&0) {
-            self.upper = fragment.upper;
+            self.protocol = fragment.protocol;
         }
         let mut at = start;
         while at < end {
@@ -325,7 +351,7 @@ impl Partial {
         }
         Datagram {
             key,
-            upper: self.upper,
+            protocol: self.protocol,
             data,
             wire: self.covered,
         }

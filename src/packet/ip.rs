@@ -7,7 +7,7 @@
 //! the network card) the packet is as long as what carried it. Checksums are
 //! never looked at: offloading leaves them unfinished.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
 use etherparse::err::LenError;
 use etherparse::{
@@ -15,9 +15,8 @@ use etherparse::{
     Ipv6RawExtHeaderSlice, TcpHeaderSlice,
 };
 
-use super::fragments::{Fragment, Key};
 use super::octets::{Octets, Stop};
-use super::{Flags, Layer, Segment};
+use super::{Decoded, Flags, Layer, Segment, Step};
 use crate::units::Stamp;
 
 /// The protocol numbers that matter here, by IANA's registry.
@@ -37,106 +36,142 @@ mod number {
     pub const MPLS: u8 = 137;
     pub const ETHERNET: u8 = 143;
     pub const NSH: u8 = 145;
+    /// Reserved.
+    pub const NOTHING: u8 = 255;
 }
 
-/// What an IP header carries, or an extension header behind it.
+/// The addresses of an IP header, where they are. They become endpoints only
+/// once there are ports: on the way they would be copied at every layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Upper {
-    /// Its protocol.
+pub(super) enum Addresses<'a> {
+    /// IPv4: source, destination.
+    V4(&'a [u8; 4], &'a [u8; 4]),
+    /// IPv6: source, destination; the final one, where a routing header names
+    /// it.
+    V6(&'a [u8; 16], &'a [u8; 16]),
+}
+
+impl Addresses<'_> {
+    /// The endpoints with these ports.
+    #[inline]
+    fn with_ports(self, source: u16, destination: u16) -> (SocketAddr, SocketAddr) {
+        match self {
+            Self::V4(from, to) => ((*from, source).into(), (*to, destination).into()),
+            Self::V6(from, to) => ((*from, source).into(), (*to, destination).into()),
+        }
+    }
+}
+
+/// What IP says of the octets behind it: written by the header of IP, and by
+/// extension headers where they know better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Envelope<'a> {
+    /// The protocol of what it carries.
     pub protocol: u8,
-    /// The sender.
-    pub source: IpAddr,
-    /// The receiver; the final one, where a routing header names it.
-    pub destination: IpAddr,
+    /// Between whom.
+    pub addresses: Addresses<'a>,
+    /// Of a fragment: which datagram of its hosts it is of.
+    pub identification: u32,
+    /// Of a fragment: where its octets belong.
+    pub at: u16,
+    /// Of a fragment: whether others follow.
+    pub more: bool,
 }
 
-/// What one step through IP found.
-pub(super) enum Found<'a> {
-    /// Another layer.
-    Layer(Layer, Octets<'a>),
-    /// A fragment of a datagram.
-    Fragment(Fragment<'a>),
-    /// The end of the way.
-    Segment(Segment<'a>),
-}
+impl<'a> Envelope<'a> {
+    /// That of a whole datagram.
+    pub(super) const fn new(protocol: u8, addresses: Addresses<'a>) -> Self {
+        Self {
+            protocol,
+            addresses,
+            identification: 0,
+            at: 0,
+            more: false,
+        }
+    }
 
-impl<'a> From<(Layer, Octets<'a>)> for Found<'a> {
-    fn from((layer, octets): (Layer, Octets<'a>)) -> Self {
-        Self::Layer(layer, octets)
+    /// Before there was an IP header.
+    pub(super) const fn none() -> Self {
+        Self::new(number::NOTHING, Addresses::V4(&[0; 4], &[0; 4]))
+    }
+
+    /// Whether it holds a TCP segment.
+    pub(super) const fn is_tcp(&self) -> bool {
+        self.protocol == number::TCP
     }
 }
 
 /// An IP packet of either version. Which one, its first octet says: what
 /// carried it may name the other.
-pub(super) fn packet(octets: Octets<'_>) -> Result<Found<'_>, Stop> {
+#[inline]
+pub(super) fn packet<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     let &[first] = octets.peek::<1>()?;
     match first >> 4 {
-        4 => ipv4(octets),
-        6 => ipv6(octets),
+        4 => ipv4(octets, envelope),
+        6 => ipv6(octets, envelope),
         _ => Err(Stop::Malformed),
     }
 }
 
-fn ipv4(octets: Octets<'_>) -> Result<Found<'_>, Stop> {
+#[inline]
+fn ipv4<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     use etherparse::err::ipv4::HeaderSliceError;
     let header = Ipv4HeaderSlice::from_slice(octets.data()).map_err(|error| match error {
         HeaderSliceError::Len(error) => missing(octets, &error),
         HeaderSliceError::Content(_) => Stop::Malformed,
     })?;
     let header_len = header.slice().len();
-    let rest = octets.skip(header_len)?;
-    let payload = match usize::from(header.total_len()) {
+    octets.skip(header_len)?;
+    match usize::from(header.total_len()) {
         // Left to the network card, or too long for the field (BIG TCP).
-        0 => rest,
-        total => rest.exactly(total.checked_sub(header_len).ok_or(Stop::Malformed)?),
-    };
-    let upper = Upper {
-        protocol: header.protocol().0,
-        source: header.source_addr().into(),
-        destination: header.destination_addr().into(),
-    };
-    if header.is_fragmenting_payload() {
-        return Ok(Found::Fragment(Fragment {
-            key: Key {
-                identification: u32::from(header.identification()),
-                ..Key::of(upper)
-            },
-            upper,
-            at: usize::from(header.fragments_offset().byte_offset()),
-            more: header.more_fragments(),
-            octets: payload,
-        }));
+        0 => {}
+        total => octets.set_length(total.checked_sub(header_len).ok_or(Stop::Malformed)?),
     }
-    Ok(Found::Layer(Layer::Upper(upper), payload))
+    let addresses = Addresses::V4(field(header.slice(), 12)?, field(header.slice(), 16)?);
+    *envelope = Envelope::new(header.protocol().0, addresses);
+    if header.is_fragmenting_payload() {
+        envelope.identification = u32::from(header.identification());
+        envelope.at = header.fragments_offset().byte_offset();
+        envelope.more = header.more_fragments();
+        return Ok(Layer::Fragment);
+    }
+    Ok(Layer::Carried)
 }
 
-fn ipv6(octets: Octets<'_>) -> Result<Found<'_>, Stop> {
+#[inline]
+fn ipv6<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     use etherparse::err::ipv6::HeaderSliceError;
     let header = Ipv6HeaderSlice::from_slice(octets.data()).map_err(|error| match error {
         HeaderSliceError::Len(error) => missing(octets, &error),
         HeaderSliceError::Content(_) => Stop::Malformed,
     })?;
-    let rest = octets.skip(header.slice().len())?;
+    octets.skip(header.slice().len())?;
     let next = header.next_header().0;
-    let payload = match usize::from(header.payload_length()) {
-        0 if next == number::HOP_BY_HOP => match jumbo_length(rest)? {
-            Some(length) => rest.exactly(length),
-            None => rest,
-        },
-        0 => rest,
-        length => rest.exactly(length),
-    };
-    let upper = Upper {
-        protocol: next,
-        source: header.source_addr().into(),
-        destination: header.destination_addr().into(),
-    };
-    Ok(Found::Layer(Layer::Upper(upper), payload))
+    match usize::from(header.payload_length()) {
+        0 if next == number::HOP_BY_HOP => {
+            if let Some(length) = jumbo_length(octets)? {
+                octets.set_length(length);
+            }
+        }
+        0 => {}
+        length => octets.set_length(length),
+    }
+    let addresses = Addresses::V6(field(header.slice(), 8)?, field(header.slice(), 24)?);
+    *envelope = Envelope::new(next, addresses);
+    Ok(Layer::Carried)
+}
+
+/// A field of a header.
+fn field<const N: usize>(header: &[u8], at: usize) -> Result<&[u8; N], Stop> {
+    header
+        .get(at..)
+        .and_then(<[u8]>::first_chunk)
+        .ok_or(Stop::Malformed)
 }
 
 /// The length in a jumbo payload option (RFC 2675 §2), which counts from the
 /// hop-by-hop header on.
-fn jumbo_length(octets: Octets<'_>) -> Result<Option<usize>, Stop> {
+fn jumbo_length(octets: &Octets<'_>) -> Result<Option<usize>, Stop> {
     const PAD1: u8 = 0;
     const JUMBO: u8 = 0xc2;
     let header = extension(octets)?;
@@ -157,112 +192,81 @@ fn jumbo_length(octets: Octets<'_>) -> Result<Option<usize>, Stop> {
     Ok(None)
 }
 
-/// What an IP header carries: TCP, an extension header, or a tunnel.
-pub(super) fn upper(upper: Upper, octets: Octets<'_>, stamp: Stamp) -> Result<Found<'_>, Stop> {
-    if upper.protocol == number::TCP {
-        return tcp(upper, octets, stamp).map(Found::Segment);
+/// What an IP header carries that isn't TCP: an extension header, or a tunnel.
+pub(super) fn carried<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
+    if let Addresses::V6(source, destination) = envelope.addresses {
+        match envelope.protocol {
+            number::HOP_BY_HOP | number::DESTINATION | number::MOBILITY => {
+                let header = extension(octets)?;
+                envelope.protocol = header.next_header().0;
+                octets.skip(header.slice().len())?;
+                return Ok(Layer::Carried);
+            }
+            number::ROUTING => {
+                let header = extension(octets)?;
+                let destination = final_destination(header.slice()).unwrap_or(destination);
+                envelope.addresses = Addresses::V6(source, destination);
+                envelope.protocol = header.next_header().0;
+                octets.skip(header.slice().len())?;
+                return Ok(Layer::Carried);
+            }
+            number::FRAGMENT => return ipv6_fragment(octets, envelope),
+            _ => {}
+        }
     }
-    if upper.source.is_ipv6()
-        && let Some(found) = ipv6_extension(upper, octets)?
-    {
-        return Ok(found);
-    }
-    let layer = match upper.protocol {
-        number::UDP => Layer::Udp,
-        number::IPV4 | number::IPV6 => Layer::Ip,
-        number::GRE => Layer::Gre,
-        number::MPLS => Layer::Mpls,
-        number::ETHERNET => Layer::Ethernet,
-        number::NSH => Layer::Nsh,
+    match envelope.protocol {
+        number::UDP => Ok(Layer::Udp),
+        number::IPV4 | number::IPV6 => Ok(Layer::Ip),
+        number::GRE => Ok(Layer::Gre),
+        number::MPLS => Ok(Layer::Mpls),
+        number::ETHERNET => Ok(Layer::Ethernet),
+        number::NSH => Ok(Layer::Nsh),
         // RFC 3378 §2: version 3, and nothing else.
-        number::ETHER_IP => match octets.header::<2>()? {
-            ([0x30, 0x00], frame) => return Ok(Found::Layer(Layer::Ethernet, frame)),
-            _ => return Err(Stop::NotTcp),
+        number::ETHER_IP => match octets.take::<2>()? {
+            [0x30, 0x00] => Ok(Layer::Ethernet),
+            _ => Err(Stop::NotTcp),
         },
         // RFC 4302 §3.1.1: with either version of IP.
-        number::AUTHENTICATION => return authentication(upper, octets),
+        number::AUTHENTICATION => authentication(octets, envelope),
         // ICMP quotes TCP headers of others: no segments.
-        _ => return Err(Stop::NotTcp),
-    };
-    Ok(Found::Layer(layer, octets))
+        _ => Err(Stop::NotTcp),
+    }
 }
 
-/// An extension header of IPv6 (RFC 8200 §4), if it is one.
-fn ipv6_extension(upper: Upper, octets: Octets<'_>) -> Result<Option<Found<'_>>, Stop> {
-    let (upper, rest) = match upper.protocol {
-        number::HOP_BY_HOP | number::DESTINATION | number::MOBILITY => {
-            let header = extension(octets)?;
-            let upper = Upper {
-                protocol: header.next_header().0,
-                ..upper
-            };
-            (upper, octets.skip(header.slice().len())?)
-        }
-        number::ROUTING => {
-            let header = extension(octets)?;
-            let destination =
-                final_destination(header.slice()).map_or(upper.destination, Into::into);
-            let upper = Upper {
-                protocol: header.next_header().0,
-                destination,
-                ..upper
-            };
-            (upper, octets.skip(header.slice().len())?)
-        }
-        number::FRAGMENT => {
-            let header = Ipv6FragmentHeaderSlice::from_slice(octets.data())
-                .map_err(|error| missing(octets, &error))?;
-            let rest = octets.skip(header.slice().len())?;
-            let next = Upper {
-                protocol: header.next_header().0,
-                ..upper
-            };
-            if header.is_fragmenting_payload() {
-                // RFC 8200 §4.5: the protocol is no part of the key, and that
-                // of the first fragment counts.
-                return Ok(Some(Found::Fragment(Fragment {
-                    key: Key {
-                        identification: header.identification(),
-                        protocol: 0,
-                        ..Key::of(upper)
-                    },
-                    upper: next,
-                    at: usize::from(header.fragment_offset().byte_offset()),
-                    more: header.more_fragments(),
-                    octets: rest,
-                })));
-            }
-            // RFC 6946 §4: an atomic fragment stands for itself.
-            (next, rest)
-        }
-        _ => return Ok(None),
-    };
-    Ok(Some(Found::Layer(Layer::Upper(upper), rest)))
+/// A fragment header (RFC 8200 §4.5).
+fn ipv6_fragment<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
+    let header = Ipv6FragmentHeaderSlice::from_slice(octets.data())
+        .map_err(|error| missing(octets, &error))?;
+    octets.skip(header.slice().len())?;
+    envelope.protocol = header.next_header().0;
+    if header.is_fragmenting_payload() {
+        envelope.identification = header.identification();
+        envelope.at = header.fragment_offset().byte_offset();
+        envelope.more = header.more_fragments();
+        return Ok(Layer::Fragment);
+    }
+    // RFC 6946 §4: an atomic fragment stands for itself.
+    Ok(Layer::Carried)
 }
 
-fn authentication(upper: Upper, octets: Octets<'_>) -> Result<Found<'_>, Stop> {
+fn authentication<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
     use etherparse::err::ip_auth::HeaderSliceError;
     let header = IpAuthHeaderSlice::from_slice(octets.data()).map_err(|error| match error {
         HeaderSliceError::Len(error) => missing(octets, &error),
         HeaderSliceError::Content(_) => Stop::Malformed,
     })?;
-    let upper = Upper {
-        protocol: header.next_header().0,
-        ..upper
-    };
-    Ok(Found::Layer(
-        Layer::Upper(upper),
-        octets.skip(header.slice().len())?,
-    ))
+    envelope.protocol = header.next_header().0;
+    octets.skip(header.slice().len())?;
+    Ok(Layer::Carried)
 }
 
-fn extension(octets: Octets<'_>) -> Result<Ipv6RawExtHeaderSlice<'_>, Stop> {
+fn extension<'a>(octets: &Octets<'a>) -> Result<Ipv6RawExtHeaderSlice<'a>, Stop> {
     Ipv6RawExtHeaderSlice::from_slice(octets.data()).map_err(|error| missing(octets, &error))
 }
 
 /// The address that a routing header leads to while it has segments left: the
 /// connection's endpoint, from which the answers come.
-fn final_destination(header: &[u8]) -> Option<Ipv6Addr> {
+fn final_destination(header: &[u8]) -> Option<&[u8; 16]> {
     const SOURCE_ROUTE: u8 = 0;
     const MOBILE: u8 = 2;
     const SEGMENT_ROUTING: u8 = 4;
@@ -278,36 +282,44 @@ fn final_destination(header: &[u8]) -> Option<Ipv6Addr> {
         (SEGMENT_ROUTING, _) => addresses.chunks_exact(16).next(),
         _ => None,
     }?;
-    address
-        .first_chunk::<16>()
-        .map(|octets| Ipv6Addr::from(*octets))
+    address.first_chunk()
 }
 
 /// Why etherparse found too few octets.
-fn missing(octets: Octets<'_>, error: &LenError) -> Stop {
+fn missing(octets: &Octets<'_>, error: &LenError) -> Stop {
     octets.too_short(error.required_len)
 }
 
 /// A TCP segment. The urgent pointer is not looked at: RFC 6093 §6 asks
 /// receivers to take urgent data in line.
-fn tcp(upper: Upper, octets: Octets<'_>, stamp: Stamp) -> Result<Segment<'_>, Stop> {
+#[inline]
+pub(super) fn tcp<'a>(
+    addresses: Addresses<'_>,
+    octets: &mut Octets<'a>,
+    stamp: Stamp,
+) -> Decoded<'a> {
     use etherparse::err::tcp::HeaderSliceError;
     let header = match TcpHeaderSlice::from_slice(octets.data()) {
         Ok(header) => header,
-        Err(HeaderSliceError::Content(_)) => return Err(Stop::Malformed),
+        Err(HeaderSliceError::Content(_)) => return Decoded::Malformed,
         Err(HeaderSliceError::Len(error)) => {
             return match missing(octets, &error) {
-                Stop::CutHeaders => cut_tcp(upper, octets, stamp),
-                stop => Err(stop),
+                Stop::CutHeaders => cut_tcp(addresses, octets, stamp).into(),
+                stop => stop.into(),
             };
         }
     };
+    if let Err(stop) = octets.skip(header.slice().len()) {
+        return stop.into();
+    }
     // Where the IP header has no length, Ethernet's padding is still there.
-    let payload = octets.skip(header.slice().len())?.without_padding();
-    Ok(Segment {
+    octets.drop_padding();
+    let (source, destination) =
+        addresses.with_ports(header.source_port(), header.destination_port());
+    Decoded::Segment(Segment {
         stamp,
-        source: SocketAddr::new(upper.source, header.source_port()),
-        destination: SocketAddr::new(upper.destination, header.destination_port()),
+        source,
+        destination,
         seq: header.sequence_number(),
         ack: header.ack().then(|| header.acknowledgment_number()),
         flags: Flags {
@@ -315,37 +327,42 @@ fn tcp(upper: Upper, octets: Octets<'_>, stamp: Stamp) -> Result<Segment<'_>, St
             fin: header.fin(),
             rst: header.rst(),
         },
-        payload: payload.data(),
-        cut: u32::try_from(payload.cut()).unwrap_or(u32::MAX),
+        payload: octets.data(),
+        cut: u32::try_from(octets.cut()).unwrap_or(u32::MAX),
     })
 }
 
 /// A segment whose header the snap length cut: as long as ports and sequence
 /// number are there, a gap of the payload's size stands for it. What is behind
 /// the cut is taken as usual: no options, no flags.
-fn cut_tcp(upper: Upper, octets: Octets<'_>, stamp: Stamp) -> Result<Segment<'_>, Stop> {
+#[cold]
+fn cut_tcp<'a>(
+    addresses: Addresses<'_>,
+    octets: &mut Octets<'a>,
+    stamp: Stamp,
+) -> Result<Segment<'a>, Stop> {
     const MIN: usize = 20;
-    let (&[p, q, r, s, seq @ ..], rest) = octets.header::<8>()?;
-    let ack = rest
+    let wire = octets.wire();
+    let &[p, q, r, s, seq @ ..] = octets.take::<8>()?;
+    let ack = octets
         .data()
         .first_chunk()
         .map(|ack| u32::from_be_bytes(*ack));
-    let header_len = match rest.data().get(4) {
+    let header_len = match octets.data().get(4) {
         Some(offset) => usize::from(offset >> 4) * 4,
         None => MIN,
     };
     if header_len < MIN {
         return Err(Stop::Malformed);
     }
-    let payload = octets
-        .wire()
-        .checked_sub(header_len)
-        .ok_or(Stop::Malformed)?;
-    let flags = rest.data().get(5).copied().unwrap_or(0);
+    let payload = wire.checked_sub(header_len).ok_or(Stop::Malformed)?;
+    let flags = octets.data().get(5).copied().unwrap_or(0);
+    let (source, destination) =
+        addresses.with_ports(u16::from_be_bytes([p, q]), u16::from_be_bytes([r, s]));
     Ok(Segment {
         stamp,
-        source: SocketAddr::new(upper.source, u16::from_be_bytes([p, q])),
-        destination: SocketAddr::new(upper.destination, u16::from_be_bytes([r, s])),
+        source,
+        destination,
         seq: u32::from_be_bytes(seq),
         ack: ack.filter(|_| flags & 0x10 != 0),
         flags: Flags {

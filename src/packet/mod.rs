@@ -30,8 +30,8 @@ use std::net::SocketAddr;
 use crate::capture::{Frame, LinkType};
 use crate::limits::Limits;
 use crate::units::Stamp;
-use fragments::{Datagram, Fragment, Fragments};
-use ip::{Found, Upper};
+use fragments::{Datagram, Fragments};
+use ip::Envelope;
 use octets::{Octets, Stop};
 
 /// Flags of a TCP segment that matter here (RFC 9293 §3.1).
@@ -95,6 +95,15 @@ impl From<Stop> for Decoded<'_> {
     }
 }
 
+impl<'a> From<Result<Segment<'a>, Stop>> for Decoded<'a> {
+    fn from(segment: Result<Segment<'a>, Stop>) -> Self {
+        match segment {
+            Ok(segment) => Self::Segment(segment),
+            Err(stop) => stop.into(),
+        }
+    }
+}
+
 /// Whether frames of this link type can be read.
 #[must_use]
 pub fn supports(link: LinkType) -> bool {
@@ -134,18 +143,13 @@ impl Decoder {
     /// Gives `take` what [`Self::decode`] finds in the frame. A frame of IEEE
     /// 802.11 may aggregate several packets: `take` gets each.
     pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
-        let Some(mut subframe) = aggregate(frame) else {
+        let Some(mut subframes) = aggregate(frame) else {
             return take(self.decode(frame));
         };
-        loop {
-            let (body, rest) = match wlan::subframe(subframe) {
-                Ok(split) => split,
+        while subframes.wire() > 0 {
+            match wlan::next_subframe(&mut subframes) {
+                Ok(body) => take(self.walk(Layer::Llc, body, frame.stamp)),
                 Err(stop) => return take(stop.into()),
-            };
-            take(self.walk(Layer::Llc, body, frame.stamp));
-            match rest {
-                Some(rest) => subframe = rest,
-                None => return,
             }
         }
     }
@@ -163,39 +167,48 @@ impl Decoder {
         self.fragments.incomplete()
     }
 
-    fn walk<'a>(&'a mut self, layer: Layer, octets: Octets<'a>, stamp: Stamp) -> Decoded<'a> {
-        match walk(layer, octets, stamp) {
-            Ok(Whole::Segment(segment)) => Decoded::Segment(segment),
-            Ok(Whole::Fragment(fragment)) => self.assemble(&fragment, stamp),
+    #[inline]
+    fn walk<'a>(&'a mut self, layer: Layer, mut octets: Octets<'a>, stamp: Stamp) -> Decoded<'a> {
+        let mut envelope = Envelope::none();
+        match walk(layer, &mut octets, &mut envelope) {
+            Ok(End::Tcp) => ip::tcp(envelope.addresses, &mut octets, stamp),
+            Ok(End::Fragment) => self.assemble(&envelope, octets, stamp),
             Err(stop) => stop.into(),
         }
     }
 
     /// Takes a fragment, and reads the datagram that it makes whole. That may
     /// hold a tunnel with a fragment in turn.
-    fn assemble(&mut self, fragment: &Fragment<'_>, stamp: Stamp) -> Decoded<'_> {
-        let mut whole = self
-            .fragments
-            .insert(fragment, self.datagram.as_ref(), stamp);
+    #[cold]
+    fn assemble(
+        &mut self,
+        envelope: &Envelope<'_>,
+        octets: Octets<'_>,
+        stamp: Stamp,
+    ) -> Decoded<'_> {
+        let last = self.datagram.as_ref();
+        let mut whole = self.fragments.insert(envelope, octets, last, stamp);
         let datagram = loop {
             let datagram = match whole {
                 Ok(Some(datagram)) => datagram,
                 Ok(None) => return Decoded::FragmentHeld,
                 Err(stop) => return stop.into(),
             };
-            match walk(Layer::Upper(datagram.upper), datagram.octets(), stamp) {
+            let (mut envelope, mut octets) = (datagram.envelope(), datagram.octets());
+            match walk(Layer::Carried, &mut octets, &mut envelope) {
                 // Each turn takes a datagram out of those that are held.
-                Ok(Whole::Fragment(inner)) => {
-                    whole = self.fragments.insert(&inner, self.datagram.as_ref(), stamp);
+                Ok(End::Fragment) => {
+                    whole = self.fragments.insert(&envelope, octets, last, stamp);
                 }
                 _ => break datagram,
             }
         };
         // Read again where it stays.
         let datagram = self.datagram.insert(datagram);
-        match walk(Layer::Upper(datagram.upper), datagram.octets(), stamp) {
-            Ok(Whole::Segment(segment)) => Decoded::Segment(segment),
-            Ok(Whole::Fragment(_)) => Decoded::FragmentHeld,
+        let (mut envelope, mut octets) = (datagram.envelope(), datagram.octets());
+        match walk(Layer::Carried, &mut octets, &mut envelope) {
+            Ok(End::Tcp) => ip::tcp(envelope.addresses, &mut octets, stamp),
+            Ok(End::Fragment) => Decoded::FragmentHeld,
             Err(stop) => stop.into(),
         }
     }
@@ -203,6 +216,7 @@ impl Decoder {
 
 impl<'a> Octets<'a> {
     /// All of a frame.
+    #[inline]
     fn of(frame: &Frame<'a>) -> Self {
         Self::new(
             frame.data,
@@ -241,17 +255,20 @@ enum Layer {
     Nsh,
     Ip,
     /// What an IP header carries.
-    Upper(Upper),
+    Carried,
+    /// A fragment of it.
+    Fragment,
     Udp,
     Gre,
 }
 
-/// A layer's way to the next one.
-type Step<'a> = Result<(Layer, Octets<'a>), Stop>;
+/// What comes behind a layer's header, which was taken off.
+type Step = Result<Layer, Stop>;
 
 impl Layer {
     /// How frames of a link type begin: numbers of the tcpdump.org registry,
     /// and those of systems that write their own number for raw IP.
+    #[inline]
     const fn of_link(link: u16) -> Option<Self> {
         Some(match link {
             0 | 108 => Self::Loopback,
@@ -280,31 +297,37 @@ impl Layer {
 }
 
 /// Where the way through the layers ends.
-enum Whole<'a> {
-    Segment(Segment<'a>),
-    Fragment(Fragment<'a>),
+enum End {
+    /// At a TCP segment.
+    Tcp,
+    /// At a fragment of a datagram.
+    Fragment,
 }
 
-/// Goes through the layers from `layer` on. Each takes octets off (but for
-/// [`Layer::Upper`], which names one that does), so this ends.
-fn walk<'a>(mut layer: Layer, mut octets: Octets<'a>, stamp: Stamp) -> Result<Whole<'a>, Stop> {
+/// Goes through the layers from `layer` on, and writes what the last IP header
+/// said. Each takes octets off (but for [`Layer::Carried`], which names one
+/// that does), so this ends.
+#[inline]
+fn walk<'a>(
+    mut layer: Layer,
+    octets: &mut Octets<'a>,
+    envelope: &mut Envelope<'a>,
+) -> Result<End, Stop> {
     loop {
-        let found = match layer {
-            Layer::Ip => ip::packet(octets)?,
-            Layer::Upper(upper) => ip::upper(upper, octets, stamp)?,
-            other => other.step(octets)?.into(),
-        };
-        (layer, octets) = match found {
-            Found::Layer(layer, octets) => (layer, octets),
-            Found::Fragment(fragment) => return Ok(Whole::Fragment(fragment)),
-            Found::Segment(segment) => return Ok(Whole::Segment(segment)),
+        layer = match layer {
+            Layer::Ip => ip::packet(octets, envelope)?,
+            Layer::Carried if envelope.is_tcp() => return Ok(End::Tcp),
+            Layer::Carried => ip::carried(octets, envelope)?,
+            Layer::Fragment => return Ok(End::Fragment),
+            Layer::Ethernet => link::ethernet(octets)?,
+            other => other.step(octets)?,
         };
     }
 }
 
 impl Layer {
-    /// Takes off one header that is not IP's.
-    fn step(self, octets: Octets<'_>) -> Step<'_> {
+    /// Takes off a header that is not IP's.
+    fn step(self, octets: &mut Octets<'_>) -> Step {
         match self {
             Self::Ethernet => link::ethernet(octets),
             Self::LinuxSll => link::linux_sll(octets),
@@ -315,22 +338,23 @@ impl Layer {
             Self::Pktap => link::pktap(octets),
             Self::Ppp => link::ppp(octets),
             Self::Pppd => link::pppd(octets),
-            Self::PppDirected => link::ppp(octets.skip(1)?),
+            Self::PppDirected => link::ppp_directed(octets),
             Self::PppoE => link::pppoe(octets),
             Self::CiscoHdlc => link::cisco_hdlc(octets),
-            Self::CiscoHdlcDirected => link::cisco_hdlc(octets.skip(1)?),
+            Self::CiscoHdlcDirected => link::cisco_hdlc_directed(octets),
             Self::Llc => link::llc(octets),
             Self::Wlan => wlan::bare(octets),
             Self::Radiotap => wlan::radiotap(octets),
             Self::Prism => wlan::prism(octets),
             Self::Avs => wlan::avs(octets),
             Self::Ppi => wlan::ppi(octets),
-            Self::Aggregate => Ok((Self::Llc, wlan::subframe(octets)?.0)),
+            Self::Aggregate => wlan::first_subframe(octets),
             Self::Mpls => link::mpls(octets),
             Self::Nsh => link::nsh(octets),
             Self::Udp => tunnel::udp(octets),
             Self::Gre => tunnel::gre(octets),
-            Self::Ip | Self::Upper(_) => Ok((self, octets)),
+            // IP's, which need its envelope.
+            Self::Ip | Self::Carried | Self::Fragment => Err(Stop::NotTcp),
         }
     }
 }
@@ -343,7 +367,7 @@ fn aggregate<'a>(frame: &Frame<'a>) -> Option<Octets<'a>> {
         match layer {
             Layer::Aggregate => return Some(octets),
             Layer::Wlan | Layer::Radiotap | Layer::Prism | Layer::Avs | Layer::Ppi => {
-                (layer, octets) = layer.step(octets).ok()?;
+                layer = layer.step(&mut octets).ok()?;
             }
             _ => return None,
         }

@@ -30,6 +30,7 @@ pub(super) struct Octets<'a> {
 
 impl<'a> Octets<'a> {
     /// `data` of `wire` octets; a `wire` below what was captured is not believed.
+    #[inline]
     pub(super) fn new(data: &'a [u8], wire: usize) -> Self {
         Self {
             data,
@@ -39,59 +40,63 @@ impl<'a> Octets<'a> {
     }
 
     /// The captured octets.
-    pub(super) const fn data(self) -> &'a [u8] {
+    #[inline]
+    pub(super) const fn data(&self) -> &'a [u8] {
         self.data
     }
 
     /// How many octets there were on the wire.
-    pub(super) const fn wire(self) -> usize {
+    #[inline]
+    pub(super) const fn wire(&self) -> usize {
         self.wire
     }
 
     /// How many octets on the wire were not captured.
-    pub(super) const fn cut(self) -> usize {
+    #[inline]
+    pub(super) const fn cut(&self) -> usize {
         self.wire - self.data.len()
     }
 
     /// Notes whether Ethernet may have padded the frame.
-    pub(super) const fn with_padding(self, padded: bool) -> Self {
-        Self { padded, ..self }
+    #[inline]
+    pub(super) const fn set_padded(&mut self, padded: bool) {
+        self.padded = padded;
     }
 
     /// The first `N` octets, which stay where they are.
-    pub(super) fn peek<const N: usize>(self) -> Result<&'a [u8; N], Stop> {
+    #[inline]
+    pub(super) fn peek<const N: usize>(&self) -> Result<&'a [u8; N], Stop> {
         self.data.first_chunk().ok_or(self.too_short(N))
     }
 
-    /// The first `N` octets, and what is behind them.
-    pub(super) fn header<const N: usize>(self) -> Result<(&'a [u8; N], Self), Stop> {
+    /// Takes off the first `N` octets.
+    #[inline]
+    pub(super) fn take<const N: usize>(&mut self) -> Result<&'a [u8; N], Stop> {
         match self.data.split_first_chunk() {
-            Some((header, data)) => Ok((
-                header,
-                Self {
-                    data,
-                    wire: self.wire - N,
-                    ..self
-                },
-            )),
+            Some((header, data)) => {
+                self.data = data;
+                self.wire -= N;
+                Ok(header)
+            }
             None => Err(self.too_short(N)),
         }
     }
 
-    /// What is behind the first `n` octets.
-    pub(super) fn skip(self, n: usize) -> Result<Self, Stop> {
+    /// Takes off the first `n` octets.
+    #[inline]
+    pub(super) fn skip(&mut self, n: usize) -> Result<(), Stop> {
         match self.data.get(n..) {
-            Some(data) => Ok(Self {
-                data,
-                wire: self.wire - n,
-                ..self
-            }),
+            Some(data) => {
+                self.data = data;
+                self.wire -= n;
+                Ok(())
+            }
             None => Err(self.too_short(n)),
         }
     }
 
     /// Why `need` octets aren't there.
-    pub(super) const fn too_short(self, need: usize) -> Stop {
+    pub(super) const fn too_short(&self, need: usize) -> Stop {
         if self.wire >= need {
             Stop::CutHeaders
         } else {
@@ -99,40 +104,35 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// The first `len` octets: a length field of this layer says so. Where
-    /// fewer were on the wire, all of them.
-    pub(super) fn at_most(self, len: usize) -> Self {
-        self.exactly(len.min(self.wire))
+    /// Takes off all but the first `len` octets: a length field of this layer
+    /// says so. Where fewer were on the wire, all stay.
+    pub(super) fn limit(&mut self, len: usize) {
+        self.set_length(len.min(self.wire));
     }
 
-    /// The first `len` octets: the length field of an IP header says so. Where
-    /// the frame was shorter, the rest counts as not captured: a gap of that
-    /// size is what the receiver saw too, or what a recorder hid that cut
-    /// packets without noting their length.
-    pub(super) fn exactly(self, len: usize) -> Self {
-        Self {
-            data: self.data.get(..len).unwrap_or(self.data),
-            wire: len,
-            padded: false,
+    /// Takes off all but the first `len` octets: the length field of an IP
+    /// header says so. Where the frame was shorter, the rest counts as not
+    /// captured: a gap of that size is what the receiver saw too, or what a
+    /// recorder hid that cut packets without noting their length.
+    #[inline]
+    pub(super) fn set_length(&mut self, len: usize) {
+        self.data = self.data.get(..len).unwrap_or(self.data);
+        self.wire = len;
+        self.padded = false;
+    }
+
+    /// Takes off the last `n` octets on the wire: a trailer.
+    pub(super) fn drop_trailer(&mut self, n: usize) {
+        self.limit(self.wire.saturating_sub(n));
+    }
+
+    /// Takes off the zeros at the end, if Ethernet may have padded the frame.
+    #[inline]
+    pub(super) fn drop_padding(&mut self) {
+        if self.padded && self.cut() == 0 {
+            let last = self.data.iter().rposition(|&octet| octet != 0);
+            self.set_length(last.map_or(0, |last| last + 1));
         }
-    }
-
-    /// All but the last `n` octets on the wire: a trailer.
-    pub(super) fn without_trailer(self, n: usize) -> Self {
-        self.at_most(self.wire.saturating_sub(n))
-    }
-
-    /// All but the zeros at the end, if Ethernet may have padded the frame.
-    pub(super) fn without_padding(self) -> Self {
-        if !self.padded || self.cut() > 0 {
-            return self;
-        }
-        let len = self
-            .data
-            .iter()
-            .rposition(|&octet| octet != 0)
-            .map_or(0, |last| last + 1);
-        self.exactly(len)
     }
 }
 
@@ -140,59 +140,48 @@ impl<'a> Octets<'a> {
 mod tests {
     use super::*;
 
+    /// What an operation leaves: the captured octets and those on the wire.
+    fn after<'a>(
+        data: &'a [u8],
+        wire: usize,
+        change: impl FnOnce(&mut Octets<'a>),
+    ) -> (&'a [u8], usize) {
+        let mut octets = Octets::new(data, wire);
+        change(&mut octets);
+        (octets.data(), octets.wire())
+    }
+
     #[test]
     fn a_header_that_was_cut_is_told_from_one_that_never_was() {
-        let octets = Octets::new(&[1, 2, 3], 10);
+        let mut octets = Octets::new(&[1, 2, 3], 10);
         assert_eq!(octets.skip(4), Err(Stop::CutHeaders));
-        assert_eq!(octets.header::<10>().err(), Some(Stop::CutHeaders));
-        assert_eq!(octets.header::<11>().err(), Some(Stop::Malformed));
-        assert_eq!(octets.skip(3).map(Octets::wire), Ok(7));
+        assert_eq!(octets.take::<10>(), Err(Stop::CutHeaders));
+        assert_eq!(octets.take::<11>(), Err(Stop::Malformed));
+        assert_eq!(octets.take::<2>(), Ok(&[1, 2]));
+        assert_eq!((octets.data(), octets.wire()), (&[3][..], 8));
         assert_eq!(Octets::new(&[1, 2, 3], 0).cut(), 0);
     }
 
     #[test]
     fn lengths_cut_the_end_on_the_wire_first() {
-        let octets = Octets::new(&[1, 2, 3], 10);
-        assert_eq!(
-            (
-                octets.without_trailer(4).data(),
-                octets.without_trailer(4).wire()
-            ),
-            (&[1, 2, 3][..], 6)
-        );
-        assert_eq!(
-            (
-                octets.without_trailer(8).data(),
-                octets.without_trailer(8).wire()
-            ),
-            (&[1, 2][..], 2)
-        );
-        assert_eq!(octets.without_trailer(11).wire(), 0);
-        assert_eq!(octets.at_most(20).wire(), 10);
-        assert_eq!(octets.exactly(20).cut(), 17);
+        let data = &[1, 2, 3];
+        assert_eq!(after(data, 10, |o| o.drop_trailer(4)), (&[1, 2, 3][..], 6));
+        assert_eq!(after(data, 10, |o| o.drop_trailer(8)), (&[1, 2][..], 2));
+        assert_eq!(after(data, 10, |o| o.drop_trailer(11)), (&[][..], 0));
+        assert_eq!(after(data, 10, |o| o.limit(20)), (&[1, 2, 3][..], 10));
+        assert_eq!(after(data, 10, |o| o.set_length(20)), (&[1, 2, 3][..], 20));
     }
 
     #[test]
     fn padding_is_zeros_and_only_where_ethernet_pads() {
-        let octets = Octets::new(&[1, 0, 2, 0, 0], 5);
-        assert_eq!(octets.without_padding().data(), &[1, 0, 2, 0, 0]);
-        assert_eq!(
-            octets.with_padding(true).without_padding().data(),
-            &[1, 0, 2]
-        );
-        assert_eq!(
-            Octets::new(&[0, 0], 2)
-                .with_padding(true)
-                .without_padding()
-                .wire(),
-            0
-        );
-        assert_eq!(
-            Octets::new(&[0, 0], 3)
-                .with_padding(true)
-                .without_padding()
-                .wire(),
-            3
-        );
+        let padded = |o: &mut Octets<'_>| {
+            o.set_padded(true);
+            o.drop_padding();
+        };
+        let data = &[1, 0, 2, 0, 0];
+        assert_eq!(after(data, 5, Octets::drop_padding), (&data[..], 5));
+        assert_eq!(after(data, 5, padded), (&data[..3], 3));
+        assert_eq!(after(&[0, 0], 2, padded), (&[][..], 0));
+        assert_eq!(after(&[0, 0], 3, padded), (&[0, 0][..], 3));
     }
 }

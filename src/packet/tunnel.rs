@@ -7,7 +7,7 @@ use super::octets::{Octets, Stop};
 use super::{Layer, Step, link};
 
 /// GRE (RFC 2784, RFC 2890), and as PPTP uses it (RFC 2637 §4.1).
-pub(super) fn gre(octets: Octets<'_>) -> Step<'_> {
+pub(super) fn gre(octets: &mut Octets<'_>) -> Step {
     const CHECKSUM: u16 = 0x8000;
     const ROUTING: u16 = 0x4000;
     const KEY: u16 = 0x2000;
@@ -16,12 +16,12 @@ pub(super) fn gre(octets: Octets<'_>) -> Step<'_> {
     const ERSPAN_III: u16 = 0x22eb;
     const WCCP: u16 = 0x883e;
     const PPP: u16 = 0x880b;
-    let (header, rest) = octets.header::<4>()?;
+    let header = octets.take::<4>()?;
     let flags = u16::from_be_bytes([header[0], header[1]]);
     let protocol = u16::from_be_bytes([header[2], header[3]]);
     match flags & 7 {
         0 => {}
-        1 if protocol == PPP && flags & KEY != 0 => return pptp(flags, rest),
+        1 if protocol == PPP && flags & KEY != 0 => return pptp(flags, octets),
         _ => return Err(Stop::NotTcp),
     }
     // RFC 2784 §2.3: a packet with the old source routes is to be discarded.
@@ -32,78 +32,78 @@ pub(super) fn gre(octets: Octets<'_>) -> Step<'_> {
         .iter()
         .filter(|&flag| flags & flag != 0)
         .count();
-    let rest = rest.skip(options * 4)?;
+    octets.skip(options * 4)?;
     match protocol {
         // ERSPAN type I has no header of its own and no sequence number, which
         // type II always has (draft-foschiano-erspan §4.1, §4.2).
-        ERSPAN if flags & SEQUENCE == 0 => Ok((Layer::Ethernet, rest)),
-        ERSPAN => Ok((Layer::Ethernet, rest.skip(8)?)),
-        ERSPAN_III => erspan_iii(rest),
+        ERSPAN if flags & SEQUENCE == 0 => Ok(Layer::Ethernet),
+        ERSPAN => {
+            octets.skip(8)?;
+            Ok(Layer::Ethernet)
+        }
+        ERSPAN_III => erspan_iii(octets),
         // WCCP version 2 puts a redirect header before the packet, version 1
         // none; its first octet is no version of IP.
-        WCCP => match rest.peek::<1>()? {
-            [0x40..=0x4f] => Ok((Layer::Ip, rest)),
-            _ => Ok((Layer::Ip, rest.skip(4)?)),
+        WCCP => match octets.peek::<1>()? {
+            [0x40..=0x4f] => Ok(Layer::Ip),
+            _ => {
+                octets.skip(4)?;
+                Ok(Layer::Ip)
+            }
         },
-        PPP => Ok((Layer::Ppp, rest)),
+        PPP => Ok(Layer::Ppp),
         length if length <= link::ether_type::MAX_LENGTH => Err(Stop::NotTcp),
-        kind => link::type_or_length(kind, rest),
+        kind => link::type_or_length(kind, octets),
     }
 }
 
 /// The rest of a GRE header of version 1: payload length, call, and the
 /// numbers that its flags announce.
-fn pptp(flags: u16, octets: Octets<'_>) -> Step<'_> {
+fn pptp(flags: u16, octets: &mut Octets<'_>) -> Step {
     const SEQUENCE: u16 = 0x1000;
     const ACKNOWLEDGMENT: u16 = 0x0080;
-    let (key, rest) = octets.header::<4>()?;
+    let key = octets.take::<4>()?;
     // Without a sequence number it only acknowledges.
     if flags & SEQUENCE == 0 {
         return Err(Stop::NotTcp);
     }
-    let rest = rest.skip(if flags & ACKNOWLEDGMENT == 0 { 4 } else { 8 })?;
-    Ok((
-        Layer::Ppp,
-        rest.at_most(usize::from(u16::from_be_bytes([key[0], key[1]]))),
-    ))
+    octets.skip(if flags & ACKNOWLEDGMENT == 0 { 4 } else { 8 })?;
+    octets.limit(usize::from(u16::from_be_bytes([key[0], key[1]])));
+    Ok(Layer::Ppp)
 }
 
 /// ERSPAN type III (draft-foschiano-erspan §4.3): twelve octets, then eight
 /// more where the lowest bit says so.
-fn erspan_iii(octets: Octets<'_>) -> Step<'_> {
+fn erspan_iii(octets: &mut Octets<'_>) -> Step {
     const ETHERNET: u8 = 0;
     const IP: u8 = 2;
-    let (header, rest) = octets.header::<12>()?;
-    let rest = if header[11] & 1 == 0 {
-        rest
-    } else {
-        rest.skip(8)?
-    };
+    let header = octets.take::<12>()?;
+    octets.skip(if header[11] & 1 == 0 { 0 } else { 8 })?;
     match (header[10] >> 2) & 0x1f {
-        ETHERNET => Ok((Layer::Ethernet, rest)),
-        IP => Ok((Layer::Ip, rest)),
+        ETHERNET => Ok(Layer::Ethernet),
+        IP => Ok(Layer::Ip),
         _ => Err(Stop::NotTcp),
     }
 }
 
 /// A UDP datagram (RFC 768), for the tunnels that use it.
-pub(super) fn udp(octets: Octets<'_>) -> Step<'_> {
-    let (header, rest) = octets.header::<8>()?;
+pub(super) fn udp(octets: &mut Octets<'_>) -> Step {
+    let header = octets.take::<8>()?;
     let source = u16::from_be_bytes([header[0], header[1]]);
     let destination = u16::from_be_bytes([header[2], header[3]]);
-    let rest = match usize::from(u16::from_be_bytes([header[4], header[5]])) {
+    match usize::from(u16::from_be_bytes([header[4], header[5]])) {
         // RFC 2675 §4: longer than the field can say.
-        0 => rest,
-        length => rest.at_most(length.checked_sub(8).ok_or(Stop::Malformed)?),
-    };
+        0 => {}
+        length => octets.limit(length.checked_sub(8).ok_or(Stop::Malformed)?),
+    }
     // The port is the receiver's; a few senders use it at their end alone.
     let tunnel = tunnel_of(destination)
         .or_else(|| tunnel_of(source))
         .ok_or(Stop::NotTcp)?;
-    tunnel(rest)
+    tunnel(octets)
 }
 
-fn tunnel_of(port: u16) -> Option<fn(Octets<'_>) -> Step<'_>> {
+fn tunnel_of(port: u16) -> Option<fn(&mut Octets<'_>) -> Step> {
     match port {
         // IANA's, and the one that Linux has used since before there was any.
         4789 | 8472 => Some(vxlan),
@@ -118,39 +118,38 @@ fn tunnel_of(port: u16) -> Option<fn(Octets<'_>) -> Step<'_>> {
 
 /// VXLAN (RFC 7348 §5), with the group policy extension
 /// (draft-smith-vxlan-group-policy).
-fn vxlan(octets: Octets<'_>) -> Step<'_> {
+fn vxlan(octets: &mut Octets<'_>) -> Step {
     const GROUP: u8 = 0x80;
-    let (&[flags, policy, group_high, group_low, _, _, _, reserved], rest) =
-        octets.header::<8>()?;
+    let &[flags, policy, group_high, group_low, _, _, _, reserved] = octets.take::<8>()?;
     let fits = match flags {
         0x08 => [policy, group_high, group_low] == [0, 0, 0],
         _ => flags == 0x08 | GROUP,
     };
     if fits && reserved == 0 {
-        Ok((Layer::Ethernet, rest))
+        Ok(Layer::Ethernet)
     } else {
         Err(Stop::NotTcp)
     }
 }
 
 /// VXLAN with a next protocol (draft-ietf-nvo3-vxlan-gpe §3).
-fn vxlan_gpe(octets: Octets<'_>) -> Step<'_> {
-    let (&[flags, 0, 0, next, _, _, _, 0], rest) = octets.header::<8>()? else {
+fn vxlan_gpe(octets: &mut Octets<'_>) -> Step {
+    let &[flags, 0, 0, next, _, _, _, 0] = octets.take::<8>()? else {
         return Err(Stop::NotTcp);
     };
     match (flags, next) {
-        (0x0c, 1 | 2) => Ok((Layer::Ip, rest)),
-        (0x08, 0) | (0x0c, 3) => Ok((Layer::Ethernet, rest)),
-        (0x0c, 4) => Ok((Layer::Nsh, rest)),
-        (0x0c, 5) => Ok((Layer::Mpls, rest)),
+        (0x0c, 1 | 2) => Ok(Layer::Ip),
+        (0x08, 0) | (0x0c, 3) => Ok(Layer::Ethernet),
+        (0x0c, 4) => Ok(Layer::Nsh),
+        (0x0c, 5) => Ok(Layer::Mpls),
         _ => Err(Stop::NotTcp),
     }
 }
 
 /// Geneve (RFC 8926 §3.4): version 0, the options' length in words, an ether
 /// type.
-fn geneve(octets: Octets<'_>) -> Step<'_> {
-    let (&[length, flags, high, low, _, _, _, reserved], rest) = octets.header::<8>()?;
+fn geneve(octets: &mut Octets<'_>) -> Step {
+    let &[length, flags, high, low, _, _, _, reserved] = octets.take::<8>()?;
     let kind = u16::from_be_bytes([high, low]);
     if length >> 6 != 0
         || flags & 0x3f != 0
@@ -159,41 +158,41 @@ fn geneve(octets: Octets<'_>) -> Step<'_> {
     {
         return Err(Stop::NotTcp);
     }
-    link::type_or_length(kind, rest.skip(usize::from(length) * 4)?)
+    octets.skip(usize::from(length) * 4)?;
+    link::type_or_length(kind, octets)
 }
 
 /// GTP-U (3GPP TS 29.281 §5): version 1, a packet of the user's.
-fn gtp(octets: Octets<'_>) -> Step<'_> {
+fn gtp(octets: &mut Octets<'_>) -> Step {
     const EXTENSION: u8 = 4;
     const OPTIONAL: u8 = 7;
     const USER_PACKET: u8 = 0xff;
-    let (&[flags, kind, high, low, ..], rest) = octets.header::<8>()?;
+    let &[flags, kind, high, low, ..] = octets.take::<8>()?;
     if flags & 0xf8 != 0x30 || kind != USER_PACKET {
         return Err(Stop::NotTcp);
     }
-    let mut rest = rest.at_most(usize::from(u16::from_be_bytes([high, low])));
+    octets.limit(usize::from(u16::from_be_bytes([high, low])));
     if flags & OPTIONAL != 0 {
         // One flag is enough for all three fields.
-        let (&[_, _, _, mut next], after) = rest.header::<4>()?;
-        rest = after;
+        let &[_, _, _, mut next] = octets.take::<4>()?;
         while flags & EXTENSION != 0 && next != 0 {
             // §5.2.1: the length counts four octets each, itself included; the
             // last octet names what follows.
-            let &[words] = rest.peek::<1>()?;
+            let &[words] = octets.peek::<1>()?;
             let length = usize::from(words) * 4;
             let last = length.checked_sub(1).ok_or(Stop::NotTcp)?;
-            let (&[following], after) = rest.skip(last)?.header::<1>()?;
-            (next, rest) = (following, after);
+            octets.skip(last)?;
+            [next] = *octets.take::<1>()?;
         }
     }
-    match rest.peek::<1>()? {
-        [0x40..=0x4f | 0x60..=0x6f] => Ok((Layer::Ip, rest)),
+    match octets.peek::<1>()? {
+        [0x40..=0x4f | 0x60..=0x6f] => Ok(Layer::Ip),
         _ => Err(Stop::NotTcp),
     }
 }
 
 /// GRE over UDP (RFC 8086 §3): the flags that are reserved must be zero.
-fn gre_in_udp(octets: Octets<'_>) -> Step<'_> {
+fn gre_in_udp(octets: &mut Octets<'_>) -> Step {
     let header = octets.peek::<2>()?;
     if u16::from_be_bytes(*header) & 0x4fff == 0 {
         gre(octets)
@@ -204,18 +203,17 @@ fn gre_in_udp(octets: Octets<'_>) -> Step<'_> {
 
 /// Teredo (RFC 4380 §5.1.1): authentication and origin may come before an IPv6
 /// packet that fills the datagram.
-fn teredo(octets: Octets<'_>) -> Step<'_> {
-    let mut rest = octets;
-    if let Ok(&[0, 1, client, value]) = rest.peek::<4>() {
-        rest = rest.skip(13 + usize::from(client) + usize::from(value))?;
+fn teredo(octets: &mut Octets<'_>) -> Step {
+    if let Ok(&[0, 1, client, value]) = octets.peek::<4>() {
+        octets.skip(13 + usize::from(client) + usize::from(value))?;
     }
-    if let Ok([0, 0]) = rest.peek::<2>() {
-        rest = rest.skip(8)?;
+    if let Ok([0, 0]) = octets.peek::<2>() {
+        octets.skip(8)?;
     }
-    let header = rest.peek::<6>()?;
+    let header = octets.peek::<6>()?;
     let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
-    if header[0] >> 4 == 6 && rest.wire() == 40 + length {
-        Ok((Layer::Ip, rest))
+    if header[0] >> 4 == 6 && octets.wire() == 40 + length {
+        Ok(Layer::Ip)
     } else {
         Err(Stop::NotTcp)
     }

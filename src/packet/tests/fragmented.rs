@@ -101,7 +101,7 @@ fn fragments_in_every_order_make_the_datagram() {
 #[test]
 fn the_first_received_octets_win_an_overlap() {
     let segment = tcp(&payload(44));
-    let other = vec![b'x'; 64];
+    let other = [b'x'; 64];
     let mut recording = Recording::new();
     recording.held(&ipv4_fragment(1, 6, 16, true, &segment[16..32]));
     recording.held(&ipv4_fragment(1, 6, 40, true, &segment[40..48]));

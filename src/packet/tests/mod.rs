@@ -93,7 +93,7 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
         (
             "NSH",
             1,
-            ethernet(0x894f, &join(&[0, 2, 1, 1, 0, 0, 1, 0xff], v4)),
+            ethernet(0x894f, &join(&[0, 2, 2, 1, 0, 0, 1, 0xff], v4)),
         ),
         (
             "MPLS",
@@ -556,7 +556,7 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
             1,
             eth(&over_udp(
                 4790,
-                &[0x0c, 0, 0, 4, 0, 0, 42, 0, 0, 2, 1, 3, 0, 0, 1, 0xff],
+                &[0x0c, 0, 0, 4, 0, 0, 42, 0, 0, 2, 2, 3, 0, 0, 1, 0xff],
                 eth4,
             )),
         ),
