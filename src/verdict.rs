@@ -50,6 +50,35 @@ impl Verdict {
     }
 }
 
+/// Findings that shall not fail the check (`--allow`). They are still shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Allow {
+    /// Chunks that hold several whole events.
+    pub several: bool,
+    /// Chunks that hold a part of one event.
+    pub part: bool,
+    /// Chunks that hold octets of several events, of which one isn't whole.
+    pub mixed: bool,
+    /// Chunks that can't be checked, since the capture lacks octets.
+    pub gaps: bool,
+    /// That nothing was there to check.
+    pub nothing: bool,
+}
+
+impl Allow {
+    /// Whether a chunk with this verdict fails the check.
+    #[must_use]
+    pub const fn fails(self, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Several => !self.several,
+            Verdict::Part => !self.part,
+            Verdict::Mixed => !self.mixed,
+            Verdict::Invalid(_) => true,
+            Verdict::One | Verdict::Unverified(_) | Verdict::Unchecked(_) => false,
+        }
+    }
+}
+
 /// Which items a chunk shares octets with, counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Overlap {

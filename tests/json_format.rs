@@ -1,10 +1,6 @@
 //! `docs/json-format.md` and `docs/report.schema.json` say the same.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use serde_json::Value;
 
@@ -39,9 +35,7 @@ fn words(schema: &Value, found: &mut Vec<String>) {
         Value::Object(members) => {
             for (name, below) in members {
                 match (name.as_str(), below) {
-                    ("properties", Value::Object(properties)) => {
-                        found.extend(properties.keys().cloned())
-                    }
+                    ("properties", Value::Object(properties)) => found.extend(properties.keys().cloned()),
                     ("enum" | "examples", Value::Array(values)) => {
                         found.extend(values.iter().filter_map(Value::as_str).map(str::to_owned));
                     }
@@ -61,10 +55,7 @@ fn every_member_and_every_word_of_the_schema_is_explained() {
     let mut found = Vec::new();
     words(&schema, &mut found);
     assert!(found.len() > 100);
-    let unexplained: Vec<_> = found
-        .iter()
-        .filter(|word| !PAGE.contains(&format!("`{word}`")))
-        .collect();
+    let unexplained: Vec<_> = found.iter().filter(|word| !PAGE.contains(&format!("`{word}`"))).collect();
     assert!(unexplained.is_empty(), "{unexplained:?}");
 }
 

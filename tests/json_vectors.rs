@@ -52,21 +52,12 @@ const NUMBERS: &[Case] = &[
     (b"[1e00]", Text),
     (b"[18446744073709551616]", Text),
     (b"[-9223372036854775809]", Text),
-    (
-        b"[123456789012345678901234567890123456789012345678901234567890]",
-        Text,
-    ),
-    (
-        b"[0.0000000000000000000000000000000000000000000000000000000000000000001]",
-        Text,
-    ),
+    (b"[123456789012345678901234567890123456789012345678901234567890]", Text),
+    (b"[0.0000000000000000000000000000000000000000000000000000000000000000001]", Text),
     (b"[1e400]", Text),
     (b"[-1e400]", Text),
     (b"[1e-9999999999999999999999]", Text),
-    (
-        b"[0.4e00669999999999999999999999999999999999999999999999999999999969999999006]",
-        Text,
-    ),
+    (b"[0.4e00669999999999999999999999999999999999999999999999999999999969999999006]", Text),
     (b"[00]", Fault(2)),
     (b"[01]", Fault(2)),
     (b"[012]", Fault(2)),
@@ -371,10 +362,7 @@ const AROUND: &[Case] = &[
 
 /// All tables.
 fn cases() -> impl Iterator<Item = Case> {
-    [NUMBERS, LITERALS, ARRAYS, OBJECTS, STRINGS, UNICODE, AROUND]
-        .into_iter()
-        .flatten()
-        .copied()
+    [NUMBERS, LITERALS, ARRAYS, OBJECTS, STRINGS, UNICODE, AROUND].into_iter().flatten().copied()
 }
 
 /// What the program says of octets that come in pieces.
@@ -413,12 +401,7 @@ fn there_are_cases_for_each_corner() {
 fn each_case_is_judged_by_the_grammar() {
     for (octets, verdict) in cases() {
         for size in [usize::MAX, 1, 2, 3, 5, 8] {
-            assert_eq!(
-                judge(octets, size),
-                verdict,
-                "in pieces of {size}: {}",
-                octets.escape_ascii()
-            );
+            assert_eq!(judge(octets, size), verdict, "in pieces of {size}: {}", octets.escape_ascii());
         }
     }
 }
@@ -426,9 +409,8 @@ fn each_case_is_judged_by_the_grammar() {
 #[test]
 fn serde_json_agrees_on_each_case() {
     for (octets, verdict) in cases() {
-        let texts: Result<Vec<IgnoredAny>, _> = serde_json::Deserializer::from_slice(octets)
-            .into_iter()
-            .collect();
+        let texts: Result<Vec<IgnoredAny>, _> =
+            serde_json::Deserializer::from_slice(octets).into_iter().collect();
         let utf8 = std::str::from_utf8(octets).is_ok();
         let expected = match verdict {
             Text => Some(1),

@@ -9,8 +9,9 @@ use std::io;
 
 use chunkscope::limits::Limits;
 use chunkscope::pipeline::Analysis;
-use chunkscope::pipeline::options::{Allow, Expectation, Filters, Options};
+use chunkscope::pipeline::options::{Expectation, Filters, Options};
 use chunkscope::report::{Conclusion, Finding, Report};
+use chunkscope::verdict::Allow;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -26,7 +27,8 @@ impl Report for Findings {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         let (id, line) = match finding {
             Finding::Exchange(head) => {
-                let request = head.request.as_ref().map(|request| (&request.method, &request.target, &request.fields));
+                let request =
+                    head.request.as_ref().map(|request| (&request.method, &request.target, &request.fields));
                 let response = head.response.as_ref().map(|r| (&r.status, &r.reason, &r.fields));
                 (head.id, format!("{request:?} {response:?} {:?} {:?}", head.framing, head.expect))
             }
@@ -50,13 +52,15 @@ impl Report for Findings {
                     ),
                 )
             }
-            Finding::Violation(violation) => {
-                (violation.exchange, format!("{:?} {:?} {}", violation.code, violation.chunk, violation.message))
-            }
+            Finding::Violation(violation) => (
+                violation.exchange,
+                format!("{:?} {:?} {}", violation.code, violation.chunk, violation.message),
+            ),
             Finding::ExchangeEnd(end) => {
                 let body = |body: &Option<chunkscope::report::Body>| {
                     body.as_ref().map(|b| {
-                        let last = b.last_chunk.as_ref().map(|last| (last.size_line.clone(), last.trailers.clone()));
+                        let last =
+                            b.last_chunk.as_ref().map(|last| (last.size_line.clone(), last.trailers.clone()));
                         (b.framing, b.size, b.end, b.joined, b.chunks, last)
                     })
                 };
@@ -197,7 +201,8 @@ fn segments_may_be_cut_in_two_anywhere() {
 #[test]
 fn segments_may_be_doubled() {
     for (name, segments, expected) in captures() {
-        let doubled: Vec<Sent> = segments.iter().flat_map(|segment| [segment.clone(), segment.clone()]).collect();
+        let doubled: Vec<Sent> =
+            segments.iter().flat_map(|segment| [segment.clone(), segment.clone()]).collect();
         same(name, "doubled", &doubled, &expected);
         let late = segments.iter().enumerate().flat_map(|(place, segment)| {
             let earlier = segments[place.saturating_sub(7)].clone();
@@ -219,8 +224,12 @@ fn segments_may_overlap() {
                 let before = segments[..place]
                     .iter()
                     .rev()
-                    .find(|before| before.source == segment.source && before.destination == segment.destination)
-                    .filter(|before| !before.flags.syn && before.seq.wrapping_add(before.len()) == segment.seq);
+                    .find(|before| {
+                        before.source == segment.source && before.destination == segment.destination
+                    })
+                    .filter(|before| {
+                        !before.flags.syn && before.seq.wrapping_add(before.len()) == segment.seq
+                    });
                 let mut segment = segment.clone();
                 if let (Some(before), false) = (before, segment.payload.is_empty()) {
                     let tail = &before.payload[before.payload.len() / 2..];

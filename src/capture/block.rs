@@ -49,9 +49,7 @@ impl<R: Read> Block<R> {
     /// The octets at these places of the buffer; they stay until the next
     /// [`Self::fill`].
     pub(super) fn at(&self, start: usize, length: usize) -> &[u8] {
-        self.buffer
-            .get(start..start.saturating_add(length))
-            .unwrap_or_default()
+        self.buffer.get(start..start.saturating_add(length)).unwrap_or_default()
     }
 
     /// The place in the buffer of the first octet that is there.
@@ -66,10 +64,7 @@ impl<R: Read> Block<R> {
 
     /// That offset, for a message.
     pub(super) const fn place(&self) -> Place {
-        Place {
-            offset: self.offset(),
-            unpacked: self.input.compression().is_some(),
-        }
+        Place { offset: self.offset(), unpacked: self.input.compression().is_some() }
     }
 
     /// What the octets come from.
@@ -104,12 +99,7 @@ impl<R: Read> Block<R> {
                 }
             }
             if self.end == self.buffer.len() {
-                let length = self
-                    .buffer
-                    .len()
-                    .saturating_mul(2)
-                    .min(need)
-                    .max(self.end + 1);
+                let length = self.buffer.len().saturating_mul(2).min(need).max(self.end + 1);
                 self.buffer.reserve_exact(length - self.buffer.len());
                 self.buffer.resize(length, 0);
             }
@@ -128,10 +118,7 @@ mod tests {
 
     #[test]
     fn the_buffer_grows_for_a_large_block_and_shrinks_behind_it() {
-        let limits = Limits {
-            read_block: 1024,
-            ..Limits::default()
-        };
+        let limits = Limits { read_block: 1024, ..Limits::default() };
         let mut block = Block::open(&[7; 200_000][..], &limits).unwrap();
         assert!(block.fill(100_000).unwrap());
         assert!((100_000..=200_000).contains(&block.buffer.len()));
@@ -143,10 +130,7 @@ mod tests {
 
     #[test]
     fn the_buffer_grows_with_what_arrives_not_with_what_is_promised() {
-        let limits = Limits {
-            read_block: 1024,
-            ..Limits::default()
-        };
+        let limits = Limits { read_block: 1024, ..Limits::default() };
         let mut block = Block::open(&[7; 5000][..], &limits).unwrap();
         assert!(!block.fill(100 << 20).unwrap());
         assert_eq!(block.len(), 5000);

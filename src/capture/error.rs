@@ -78,10 +78,9 @@ impl fmt::Display for Looks {
                 "it is a raw HTTP response (as `curl --raw -i` prints it), without packets; {WANTED}"
             ),
             Self::Text => write!(f, "it is text; {WANTED}"),
-            Self::OtherCapture(name) => write!(
-                f,
-                "it is a {name} capture; convert it with `editcap -F pcap INPUT OUTPUT`"
-            ),
+            Self::OtherCapture(name) => {
+                write!(f, "it is a {name} capture; convert it with `editcap -F pcap INPUT OUTPUT`")
+            }
             Self::Packed(by) => write!(f, "it is packed with {by}; unpack it first"),
             Self::Known(what) => write!(f, "it is {what}; {WANTED}"),
             Self::Cut => f.write_str("the compressed data is cut; copy the file again"),
@@ -136,39 +135,25 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::RecordLength { captured, wire } => write!(
-                f,
-                "a packet there claims {captured} captured octets of {wire}, which can't be"
-            ),
+            Self::RecordLength { captured, wire } => {
+                write!(f, "a packet there claims {captured} captured octets of {wire}, which can't be")
+            }
             Self::NoRecord { next } => {
-                write!(
-                    f,
-                    "what stands there is no packet, and packets go on at offset {next}"
-                )
+                write!(f, "what stands there is no packet, and packets go on at offset {next}")
             }
             Self::AnotherFile(what) => write!(f, "{what} begins there"),
             Self::BlockTooShort { length } => {
-                write!(
-                    f,
-                    "a block there claims {length} octets, less than a block has"
-                )
+                write!(f, "a block there claims {length} octets, less than a block has")
             }
             Self::TooLong { length, limit } => {
-                write!(
-                    f,
-                    "a block there claims {length} octets, more than the {limit} believed"
-                )
+                write!(f, "a block there claims {length} octets, more than the {limit} believed")
             }
             Self::BlockEnds { first, second } => write!(
                 f,
                 "a block there gives its length as {first} at its beginning and {second} at its end"
             ),
             Self::ByteOrder(magic) => {
-                write!(
-                    f,
-                    "a section header there has no byte-order magic but {}",
-                    Hex(magic)
-                )
+                write!(f, "a section header there has no byte-order magic but {}", Hex(magic))
             }
         }
     }

@@ -40,15 +40,7 @@ pub(super) struct Source<R> {
 
 impl<R: Read> Source<R> {
     fn new(inner: R) -> Self {
-        Self {
-            inner,
-            buffer: vec![0; BUFFER],
-            at: 0,
-            end: 0,
-            read: 0,
-            ended: false,
-            failed: false,
-        }
+        Self { inner, buffer: vec![0; BUFFER], at: 0, end: 0, read: 0, ended: false, failed: false }
     }
 
     /// Octets taken.
@@ -183,21 +175,12 @@ pub(super) struct Input<R: Read> {
 impl<R: Read> Input<R> {
     /// Recognises how the source is compressed. Waits for its first four octets.
     pub(super) fn open(inner: R) -> Result<Self, CaptureError> {
-        let mut input = Self {
-            state: State::Over,
-            compression: None,
-            zstd: None,
-            cut: false,
-            garbage: None,
-            taken: 0,
-        };
+        let mut input =
+            Self { state: State::Over, compression: None, zstd: None, cut: false, garbage: None, taken: 0 };
         let source = Source::new(inner);
         match input.begin(source, true) {
             Ok(()) => Ok(input),
-            Err(source) => Err(CaptureError::Io {
-                offset: input.taken,
-                source,
-            }),
+            Err(source) => Err(CaptureError::Io { offset: input.taken, source }),
         }
     }
 
@@ -223,11 +206,7 @@ impl<R: Read> Input<R> {
             let result = match &mut self.state {
                 State::Plain(source) => source.read(out).map(Step::of),
                 State::Gzip(decoder) => decoder.read(out).map(Step::of),
-                State::Zstd {
-                    source,
-                    decoder,
-                    next,
-                } => unzstd(source, decoder, next, out),
+                State::Zstd { source, decoder, next } => unzstd(source, decoder, next, out),
                 State::Lz4 { decoder, legacy } => decoder.read(out).map(|got| match got {
                     // A clean end is marked, so that the decoder doesn't meet
                     // the end of the file.
@@ -251,10 +230,7 @@ impl<R: Read> Input<R> {
                         return Ok(0);
                     }
                     if let Err(source) = self.begin(source, false) {
-                        return Err(CaptureError::Io {
-                            offset: self.taken,
-                            source,
-                        });
+                        return Err(CaptureError::Io { offset: self.taken, source });
                     }
                 }
                 Err(error) => return self.fail(error),
@@ -295,16 +271,9 @@ impl<R: Read> Input<R> {
                     };
                     decoder.reinit()?;
                     decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG))?;
-                    State::Zstd {
-                        source,
-                        decoder,
-                        next: Next::Input,
-                    }
+                    State::Zstd { source, decoder, next: Next::Input }
                 }
-                Some(Compression::Lz4) => State::Lz4 {
-                    decoder: Box::new(FrameDecoder::new(source)),
-                    legacy,
-                },
+                Some(Compression::Lz4) => State::Lz4 { decoder: Box::new(FrameDecoder::new(source)), legacy },
                 None if first => State::Plain(source),
                 None => {
                     if !ended {
@@ -322,9 +291,7 @@ impl<R: Read> Input<R> {
     fn close(&mut self) -> Option<Source<R>> {
         let source = match std::mem::replace(&mut self.state, State::Over) {
             State::Plain(source) => source,
-            State::Zstd {
-                source, decoder, ..
-            } => {
+            State::Zstd { source, decoder, .. } => {
                 self.zstd = Some(decoder);
                 source
             }
@@ -347,16 +314,9 @@ impl<R: Read> Input<R> {
                     self.cut = true;
                     return Ok(0);
                 }
-                Err(CaptureError::Unpack {
-                    compression,
-                    offset: self.taken,
-                    source: error,
-                })
+                Err(CaptureError::Unpack { compression, offset: self.taken, source: error })
             }
-            _ => Err(CaptureError::Io {
-                offset: self.taken,
-                source: error,
-            }),
+            _ => Err(CaptureError::Io { offset: self.taken, source: error }),
         }
     }
 }

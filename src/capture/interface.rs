@@ -64,9 +64,7 @@ impl Interface {
                 (seconds, u64::try_from(nanos).unwrap_or(0), 9)
             }
         };
-        let seconds = i64::try_from(seconds)
-            .unwrap_or(i64::MAX)
-            .saturating_add(self.offset);
+        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX).saturating_add(self.offset);
         Timestamp::new(seconds, fraction, decimals)
     }
 }
@@ -82,10 +80,7 @@ fn described(block: &InterfaceDescriptionBlock<'_>, big: bool) -> Interface {
     };
     // pcap-parser gives options behind their end too, powers of two as
     // none, and the offset in little-endian order whatever the section's.
-    let options = block
-        .options
-        .iter()
-        .take_while(|option| option.code != OptionCode::EndOfOpt);
+    let options = block.options.iter().take_while(|option| option.code != OptionCode::EndOfOpt);
     for option in options {
         match (option.code, option_octets(option)) {
             (OptionCode::IfTsresol, [octet, ..]) => {
@@ -97,11 +92,8 @@ fn described(block: &InterfaceDescriptionBlock<'_>, big: bool) -> Interface {
             }
             (OptionCode::IfTsoffset, octets) => {
                 if let Some(octets) = octets.first_chunk() {
-                    interface.offset = if big {
-                        i64::from_be_bytes(*octets)
-                    } else {
-                        i64::from_le_bytes(*octets)
-                    };
+                    interface.offset =
+                        if big { i64::from_be_bytes(*octets) } else { i64::from_le_bytes(*octets) };
                 }
             }
             _ => {}
@@ -112,8 +104,5 @@ fn described(block: &InterfaceDescriptionBlock<'_>, big: bool) -> Interface {
 
 /// An option's value without its padding.
 fn option_octets<'o>(option: &'o PcapNGOption<'_>) -> &'o [u8] {
-    option
-        .value()
-        .get(..usize::from(option.len))
-        .unwrap_or_default()
+    option.value().get(..usize::from(option.len)).unwrap_or_default()
 }

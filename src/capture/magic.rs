@@ -36,10 +36,7 @@ const MAGICS: &[(&[u8], Looks)] = &[
     (b"btsnoop\0", Looks::OtherCapture("btsnoop")),
     (b"\x05VNF", Looks::OtherCapture("Visual Networks")),
     (b"\xaa\xaa\xaa\xaa", Looks::OtherCapture("InfoVista 5View")),
-    (
-        b"\0\0\x02\0\x12\x05\0\x10",
-        Looks::OtherCapture("Tektronix K12"),
-    ),
+    (b"\0\0\x02\0\x12\x05\0\x10", Looks::OtherCapture("Tektronix K12")),
     (b"\x7fver", Looks::OtherCapture("OmniPeek")),
     (b"\x54\x52\0\x64", Looks::OtherCapture("NetScaler")),
     (b"\xfd7zXZ\0", Looks::Packed("xz")),
@@ -88,9 +85,7 @@ fn is_text(octets: &[u8]) -> bool {
         Err(_) => return false,
     };
     !valid.is_empty()
-        && valid
-            .chars()
-            .all(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\x1b' | '\x0c'))
+        && valid.chars().all(|c| !c.is_control() || matches!(c, '\t' | '\n' | '\r' | '\x1b' | '\x0c'))
 }
 
 /// The name of a capture or archive that begins with these octets, for what
@@ -120,26 +115,11 @@ mod tests {
     fn files_that_are_no_captures_are_named() {
         assert_eq!(looks(b"HTTP/1.1 200 OK\r\n"), Looks::HttpResponse);
         assert_eq!(looks(b"hello\n"), Looks::Text);
-        assert_eq!(
-            looks("Gr\u{fc}\u{df}e".as_bytes().split_last().unwrap().1),
-            Looks::Text
-        );
-        assert_eq!(
-            looks("caf\u{e9}".as_bytes().split_last().unwrap().1),
-            Looks::Text
-        );
-        assert_eq!(
-            looks(b"\x7fELF\x02\x01"),
-            Looks::Known("an ELF program or library")
-        );
-        assert_eq!(
-            looks(b"snoop\0\0\0\0\0\0\x02"),
-            Looks::OtherCapture("snoop")
-        );
-        assert_eq!(
-            looks(b"\x01\x02\x03\0\0\0\0\0\0"),
-            Looks::Octets(vec![1, 2, 3, 0, 0, 0, 0, 0])
-        );
+        assert_eq!(looks("Gr\u{fc}\u{df}e".as_bytes().split_last().unwrap().1), Looks::Text);
+        assert_eq!(looks("caf\u{e9}".as_bytes().split_last().unwrap().1), Looks::Text);
+        assert_eq!(looks(b"\x7fELF\x02\x01"), Looks::Known("an ELF program or library"));
+        assert_eq!(looks(b"snoop\0\0\0\0\0\0\x02"), Looks::OtherCapture("snoop"));
+        assert_eq!(looks(b"\x01\x02\x03\0\0\0\0\0\0"), Looks::Octets(vec![1, 2, 3, 0, 0, 0, 0, 0]));
         let mut tar = vec![0; 512];
         tar[..4].copy_from_slice(b"name");
         tar[257..262].copy_from_slice(b"ustar");

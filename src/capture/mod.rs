@@ -145,13 +145,7 @@ struct Book {
 
 impl Book {
     fn new(first: u64) -> Self {
-        Self {
-            first,
-            numbers: 0,
-            links: Vec::new(),
-            declared: HashSet::new(),
-            problems: Vec::new(),
-        }
+        Self { first, numbers: 0, links: Vec::new(), declared: HashSet::new(), problems: Vec::new() }
     }
 
     /// The next frame number.
@@ -174,18 +168,8 @@ impl Book {
     }
 
     /// Notes a problem; only its first occurrence has a message.
-    fn note(
-        &mut self,
-        kind: ProblemKind,
-        frame: Option<u64>,
-        offset: u64,
-        message: impl FnOnce() -> String,
-    ) {
-        match self
-            .problems
-            .iter_mut()
-            .find(|problem| problem.kind == kind)
-        {
+    fn note(&mut self, kind: ProblemKind, frame: Option<u64>, offset: u64, message: impl FnOnce() -> String) {
+        match self.problems.iter_mut().find(|problem| problem.kind == kind) {
             Some(problem) => problem.count += 1,
             None => self.problems.push(CaptureProblem {
                 kind,
@@ -203,18 +187,13 @@ impl Book {
 
     fn truncated(&mut self, place: Place) {
         let last = self.last();
-        self.note(
-            ProblemKind::TruncatedCapture,
-            last,
-            place.offset,
-            || match last {
-                Some(last) => format!(
-                    "the capture ends inside the packet after frame {last}, at {place}; \
+        self.note(ProblemKind::TruncatedCapture, last, place.offset, || match last {
+            Some(last) => format!(
+                "the capture ends inside the packet after frame {last}, at {place}; \
                  the recorder was stopped, or the file was not copied whole"
-                ),
-                None => format!("the capture ends inside its first packet, at {place}"),
-            },
-        );
+            ),
+            None => format!("the capture ends inside its first packet, at {place}"),
+        });
     }
 
     fn garbage(&mut self, place: Place, octets: u64) {
@@ -289,18 +268,9 @@ impl<R: Read> CaptureReader<R> {
                 octets if block.input().is_cut() && octets.len() < 4 => Looks::Cut,
                 octets => magic::looks(octets),
             };
-            return Err(CaptureError::NotACapture {
-                looks,
-                within: block.input().compression(),
-            });
+            return Err(CaptureError::NotACapture { looks, within: block.input().compression() });
         };
-        Ok(Self {
-            block,
-            machine,
-            book,
-            found: None,
-            over: false,
-        })
+        Ok(Self { block, machine, book, found: None, over: false })
     }
 
     /// The next packet; `None` at the end, and after an error. Waits only where
@@ -322,10 +292,7 @@ impl<R: Read> CaptureReader<R> {
             self.cut(&record);
         }
         Ok(Some(Frame {
-            stamp: Stamp {
-                frame: FrameNo::new(record.number),
-                at: record.at,
-            },
+            stamp: Stamp { frame: FrameNo::new(record.number), at: record.at },
             link: record.link,
             data: self.block.at(record.start, record.length),
             wire_len: record.wire,
@@ -422,19 +389,15 @@ impl<R: Read> CaptureReader<R> {
         let (cut, garbage) = (input.is_cut(), input.garbage());
         if cut && !self.book.has(ProblemKind::TruncatedCapture) {
             let (last, place) = (self.book.last(), self.block.place());
-            self.book
-                .note(ProblemKind::TruncatedCapture, last, place.offset, || {
-                    format!("the compressed file is cut at {place}; it was not copied whole")
-                });
+            self.book.note(ProblemKind::TruncatedCapture, last, place.offset, || {
+                format!("the compressed file is cut at {place}; it was not copied whole")
+            });
         }
         if let Some(offset) = garbage {
             let last = self.book.last();
-            self.book
-                .note(ProblemKind::TrailingGarbage, last, offset, || {
-                    format!(
-                        "the octets behind the compressed data, from offset {offset} on, are none"
-                    )
-                });
+            self.book.note(ProblemKind::TrailingGarbage, last, offset, || {
+                format!("the octets behind the compressed data, from offset {offset} on, are none")
+            });
         }
     }
 
@@ -442,12 +405,11 @@ impl<R: Read> CaptureReader<R> {
     fn cut(&mut self, record: &Record) {
         let (kept, wire) = (record.length, record.wire);
         let offset = self.block.offset();
-        self.book
-            .note(ProblemKind::CutPackets, Some(record.number), offset, || {
-                format!(
-                    "packets were cut by the snap length, the first to {kept} of {wire} octets; \
+        self.book.note(ProblemKind::CutPackets, Some(record.number), offset, || {
+            format!(
+                "packets were cut by the snap length, the first to {kept} of {wire} octets; \
                  record with `tcpdump -s 0`"
-                )
-            });
+            )
+        });
     }
 }

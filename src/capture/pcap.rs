@@ -47,22 +47,15 @@ impl Magic {
     /// The magic number that these octets begin with.
     pub(super) fn of(octets: &[u8]) -> Option<Self> {
         let octets = *octets.first_chunk()?;
-        [
-            (u32::from_le_bytes(octets), false),
-            (u32::from_be_bytes(octets), true),
-        ]
-        .into_iter()
-        .find(|(number, _)| {
-            matches!(
-                *number,
-                magics::MICROS
-                    | magics::NANOS
-                    | magics::MODIFIED
-                    | magics::IXIA_HARD
-                    | magics::IXIA_SOFT
-            )
-        })
-        .map(|(number, big)| Self { number, big })
+        [(u32::from_le_bytes(octets), false), (u32::from_be_bytes(octets), true)]
+            .into_iter()
+            .find(|(number, _)| {
+                matches!(
+                    *number,
+                    magics::MICROS | magics::NANOS | magics::MODIFIED | magics::IXIA_HARD | magics::IXIA_SOFT
+                )
+            })
+            .map(|(number, big)| Self { number, big })
     }
 
     /// The octets of the file header.
@@ -101,32 +94,16 @@ impl Layout {
     #[inline]
     fn head(&self, octets: &[u8; 16]) -> Head {
         let &[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = octets;
-        let word = if self.big {
-            u32::from_be_bytes
-        } else {
-            u32::from_le_bytes
-        };
+        let word = if self.big { u32::from_be_bytes } else { u32::from_le_bytes };
         let (captured, wire) = (word([i, j, k, l]), word([m, n, o, p]));
-        let (captured, wire) = if self.unordered && captured > wire {
-            (wire, captured)
-        } else {
-            (captured, wire)
-        };
-        Head {
-            seconds: word([a, b, c, d]),
-            fraction: word([e, f, g, h]),
-            captured,
-            wire,
-        }
+        let (captured, wire) =
+            if self.unordered && captured > wire { (wire, captured) } else { (captured, wire) };
+        Head { seconds: word([a, b, c, d]), fraction: word([e, f, g, h]), captured, wire }
     }
 
     /// The fraction that is a whole second.
     const fn second(&self) -> u32 {
-        if self.decimals == 9 {
-            1_000_000_000
-        } else {
-            1_000_000
-        }
+        if self.decimals == 9 { 1_000_000_000 } else { 1_000_000 }
     }
 
     /// Whether the header has no sign that it is none. The signs are Wireshark's
@@ -152,9 +129,7 @@ impl Layout {
                 return false;
             }
             last = Some(head.seconds);
-            rest = rest
-                .get(self.record + head.captured as usize..)
-                .unwrap_or_default();
+            rest = rest.get(self.record + head.captured as usize..).unwrap_or_default();
         }
         true
     }
@@ -207,12 +182,7 @@ impl Pcap {
         block.pass(magic.header());
         book.declare(layout.link);
         let limit = u32::try_from(limits.capture_block).unwrap_or(u32::MAX);
-        Ok(Self {
-            layout,
-            settled: false,
-            last: None,
-            limit,
-        })
+        Ok(Self { layout, settled: false, last: None, limit })
     }
 
     /// The next record; `None` at the end.
@@ -270,10 +240,9 @@ impl Pcap {
     /// zero octets or of another file's header.
     #[inline]
     fn is_believable(&self, head: Head) -> bool {
-        let length = head.captured <= USUAL_PACKET
-            || (head.captured <= head.wire && head.captured <= self.limit);
-        let odd =
-            head.seconds == 0 || head.seconds >> 16 == 0xa1b2 || head.seconds << 16 == 0xb2a1_0000;
+        let length =
+            head.captured <= USUAL_PACKET || (head.captured <= head.wire && head.captured <= self.limit);
+        let odd = head.seconds == 0 || head.seconds >> 16 == 0xa1b2 || head.seconds << 16 == 0xb2a1_0000;
         length && (!odd || self.is_packet(head))
     }
 
@@ -282,8 +251,7 @@ impl Pcap {
     fn is_packet(&self, head: Head) -> bool {
         let zeros = (head.seconds | head.fraction | head.captured | head.wire) == 0;
         // A file header's third and fourth word are zero: time zone, accuracy.
-        let header =
-            Magic::of(&head.seconds.to_le_bytes()).is_some() && head.captured | head.wire == 0;
+        let header = Magic::of(&head.seconds.to_le_bytes()).is_some() && head.captured | head.wire == 0;
         !zeros && !header
     }
 
@@ -297,17 +265,10 @@ impl Pcap {
             return;
         }
         // Nokia's and Kuznetzov's; Kuznetzov's with the processors.
-        let others: &[usize] = if self.layout.record == 16 {
-            &[20, 24]
-        } else {
-            &[28]
-        };
+        let others: &[usize] = if self.layout.record == 16 { &[20, 24] } else { &[28] };
         let other = others
             .iter()
-            .map(|record| Layout {
-                record: *record,
-                ..self.layout
-            })
+            .map(|record| Layout { record: *record, ..self.layout })
             .find(|layout| layout.is_vouched_for(octets));
         if let Some(layout) = other {
             self.layout = layout;
@@ -317,11 +278,7 @@ impl Pcap {
     /// Goes on behind the header of a second file, if one stands here: people
     /// join files with `cat`. Wireshark takes the header for a packet and stops
     /// there; its packets are worth more than that.
-    fn next_file<R: Read>(
-        &mut self,
-        block: &mut Block<R>,
-        book: &mut Book,
-    ) -> Result<bool, CaptureError> {
+    fn next_file<R: Read>(&mut self, block: &mut Block<R>, book: &mut Book) -> Result<bool, CaptureError> {
         let Some(magic) = Magic::of(block.octets()) else {
             return Ok(false);
         };
@@ -371,11 +328,7 @@ impl Pcap {
         let second = self.layout.second();
         let word = |at: usize| {
             let word = *octets.get(at..)?.first_chunk()?;
-            Some(if self.layout.big {
-                u32::from_be_bytes(word)
-            } else {
-                u32::from_le_bytes(word)
-            })
+            Some(if self.layout.big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) })
         };
         match word(0) {
             Some(seconds) => {
@@ -396,15 +349,10 @@ impl Pcap {
         let (from, to) = near(last);
         let bits = 8 * octets.len();
         if self.layout.big {
-            let value = octets
-                .iter()
-                .fold(0u64, |value, octet| value << 8 | u64::from(*octet));
+            let value = octets.iter().fold(0u64, |value, octet| value << 8 | u64::from(*octet));
             (u64::from(from) >> (32 - bits)..=u64::from(to) >> (32 - bits)).contains(&value)
         } else {
-            let value = octets
-                .iter()
-                .rev()
-                .fold(0u64, |value, octet| value << 8 | u64::from(*octet));
+            let value = octets.iter().rev().fold(0u64, |value, octet| value << 8 | u64::from(*octet));
             // The first number from `from` on whose low octets are these.
             let first = u64::from(from) + (value.wrapping_sub(u64::from(from)) & ((1 << bits) - 1));
             first <= u64::from(to)
@@ -434,10 +382,7 @@ impl Pcap {
         let fault = if let Some(what) = magic::file_begins(&octets) {
             Fault::AnotherFile(what)
         } else if self.is_near(head.seconds) && head.fraction < self.layout.second() {
-            Fault::RecordLength {
-                captured: head.captured,
-                wire: head.wire,
-            }
+            Fault::RecordLength { captured: head.captured, wire: head.wire }
         } else if let Some(next) = self.find_record(block)? {
             Fault::NoRecord { next }
         } else if block.input().is_cut() {
@@ -447,12 +392,7 @@ impl Pcap {
             book.garbage(place, block.offset() - place.offset);
             return Ok(());
         };
-        Err(CaptureError::Damaged {
-            format: CaptureFormat::Pcap,
-            place,
-            octets,
-            fault,
-        })
+        Err(CaptureError::Damaged { format: CaptureFormat::Pcap, place, octets, fault })
     }
 
     /// Passes by octets until two records follow each other, or one ends with
@@ -465,11 +405,7 @@ impl Pcap {
         loop {
             let more = block.fill(WINDOW)?;
             let octets = block.octets();
-            let places = if more {
-                octets.len() - reach
-            } else {
-                octets.len()
-            };
+            let places = if more { octets.len() - reach } else { octets.len() };
             for at in 0..places {
                 if let Some(rest) = octets.get(at..)
                     && let Some(next) = self.good_record(rest)
@@ -489,8 +425,7 @@ impl Pcap {
     fn good_record<'o>(&self, octets: &'o [u8]) -> Option<&'o [u8]> {
         let head = self.layout.head(octets.first_chunk()?);
         let good = self.is_near(head.seconds) && head.captured > 0 && self.layout.is_good(head);
-        good.then(|| octets.get(self.layout.record + head.captured as usize..))
-            .flatten()
+        good.then(|| octets.get(self.layout.record + head.captured as usize..)).flatten()
     }
 }
 
@@ -512,11 +447,7 @@ fn read_header(octets: &[u8], magic: Magic) -> Option<Result<Layout, (u16, u16)>
     let mut header: [u8; HEADER] = *octets.get(..magic.header())?.first_chunk()?;
     // pcap-parser knows the common magic number in both byte orders, but not
     // the big-endian modified one, nor IXIA's.
-    let common = if magic.big {
-        magics::MICROS.to_be_bytes()
-    } else {
-        magics::MICROS.to_le_bytes()
-    };
+    let common = if magic.big { magics::MICROS.to_be_bytes() } else { magics::MICROS.to_le_bytes() };
     for (octet, common) in header.iter_mut().zip(common) {
         *octet = common;
     }
@@ -539,11 +470,7 @@ fn read_header(octets: &[u8], magic: Magic) -> Option<Result<Layout, (u16, u16)>
     let nanos = aix.is_some() || magic.number == magics::NANOS;
     Some(Ok(Layout {
         big: magic.big,
-        record: if magic.number == magics::MODIFIED {
-            24
-        } else {
-            16
-        },
+        record: if magic.number == magics::MODIFIED { 24 } else { 16 },
         decimals: if nanos { 9 } else { 6 },
         // Version 2.3 reversed their order, DG/UX (543.0) too; some writers did
         // and some did not.

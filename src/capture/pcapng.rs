@@ -82,11 +82,7 @@ pub(super) struct Pcapng {
 impl Pcapng {
     /// A reader of a file that begins with [`SECTION`].
     pub(super) const fn open(limits: &Limits) -> Self {
-        Self {
-            big: false,
-            interfaces: Vec::new(),
-            limit: limits.capture_block,
-        }
+        Self { big: false, interfaces: Vec::new(), limit: limits.capture_block }
     }
 
     /// Reads the first section header, so that a file whose version isn't
@@ -97,10 +93,7 @@ impl Pcapng {
         book: &mut Book,
     ) -> Result<(), CaptureError> {
         match self.find(block)? {
-            Found::Block {
-                kind: types::SECTION,
-                length,
-            } => {
+            Found::Block { kind: types::SECTION, length } => {
                 self.section(block, length)?;
                 block.pass(length);
                 // Interfaces follow at once; declared link types are known
@@ -109,10 +102,7 @@ impl Pcapng {
                     && self.word(*kind) == types::INTERFACE
                     && let Some(length) = block.octets().get(4..).and_then(<[u8]>::first_chunk)
                     && block.len() >= self.word(*length) as usize
-                    && let Found::Block {
-                        kind: types::INTERFACE,
-                        length,
-                    } = self.find(block)?
+                    && let Found::Block { kind: types::INTERFACE, length } = self.find(block)?
                 {
                     self.interface(block, length, book);
                     block.pass(length);
@@ -181,11 +171,7 @@ impl Pcapng {
 
     #[inline]
     fn word(&self, octets: [u8; 4]) -> u32 {
-        if self.big {
-            u32::from_be_bytes(octets)
-        } else {
-            u32::from_le_bytes(octets)
-        }
+        if self.big { u32::from_be_bytes(octets) } else { u32::from_le_bytes(octets) }
     }
 
     /// Delimits the next block (§3.1: type, length, body, length again), and
@@ -214,25 +200,14 @@ impl Pcapng {
         let least: usize = if kind == types::SECTION { 28 } else { 12 };
         if length < least {
             let fault = Fault::BlockTooShort { length: first };
-            return Ok(Found::Fault {
-                known: KNOWN.contains(&kind),
-                fault,
-            });
+            return Ok(Found::Fault { known: KNOWN.contains(&kind), fault });
         }
         if length > self.limit {
-            let fault = Fault::TooLong {
-                length: u64::from(first),
-                limit: self.limit as u64,
-            };
-            return Ok(Found::Fault {
-                known: KNOWN.contains(&kind),
-                fault,
-            });
+            let fault = Fault::TooLong { length: u64::from(first), limit: self.limit as u64 };
+            return Ok(Found::Fault { known: KNOWN.contains(&kind), fault });
         }
         if block.len() < length && !block.fill(length)? {
-            return Ok(Found::Unfinished {
-                known: KNOWN.contains(&kind),
-            });
+            return Ok(Found::Unfinished { known: KNOWN.contains(&kind) });
         }
         let second = self.length_at(block.octets(), length);
         if second == first {
@@ -240,28 +215,16 @@ impl Pcapng {
         }
         // A few writers pad a block without counting the padding.
         let padded = length.next_multiple_of(4);
-        if padded != length
-            && block.fill(padded)?
-            && self.length_at(block.octets(), padded) == first
-        {
-            return Ok(Found::Block {
-                kind,
-                length: padded,
-            });
+        if padded != length && block.fill(padded)? && self.length_at(block.octets(), padded) == first {
+            return Ok(Found::Block { kind, length: padded });
         }
-        Ok(Found::Fault {
-            known: KNOWN.contains(&kind),
-            fault: Fault::BlockEnds { first, second },
-        })
+        Ok(Found::Fault { known: KNOWN.contains(&kind), fault: Fault::BlockEnds { first, second } })
     }
 
     /// The length that a block of `length` octets ends with.
     #[inline]
     fn length_at(&self, octets: &[u8], length: usize) -> u32 {
-        octets
-            .get(..length)
-            .and_then(<[u8]>::last_chunk)
-            .map_or(0, |octets| self.word(*octets))
+        octets.get(..length).and_then(<[u8]>::last_chunk).map_or(0, |octets| self.word(*octets))
     }
 
     /// Begins a section (§4.1). Its declared length isn't needed.
@@ -272,12 +235,7 @@ impl Pcapng {
         }
         let octets = block.octets().get(..length).unwrap_or_default();
         let Ok((_, header)) = parse_sectionheaderblock(octets) else {
-            return Err(damaged(
-                block,
-                Fault::BlockTooShort {
-                    length: saturated(length),
-                },
-            ));
+            return Err(damaged(block, Fault::BlockTooShort { length: saturated(length) }));
         };
         // Minor versions change nothing that a reader must know; Wireshark
         // itself wrote 1.2 for a while.
@@ -314,13 +272,7 @@ impl Pcapng {
 
     /// A packet of one of the three blocks, and its number; `None` if the
     /// block is inconsistent.
-    fn packet<R: Read>(
-        &self,
-        block: &Block<R>,
-        kind: u32,
-        length: usize,
-        book: &mut Book,
-    ) -> Option<Record> {
+    fn packet<R: Read>(&self, block: &Block<R>, kind: u32, length: usize, book: &mut Book) -> Option<Record> {
         let number = book.count();
         let body = block.octets().get(8..length - 4).unwrap_or_default();
         let fields = match kind {
@@ -328,13 +280,7 @@ impl Pcapng {
             _ => self.timed(kind, body),
         };
         match fields {
-            Ok(Packet {
-                units,
-                interface,
-                skip,
-                captured,
-                wire,
-            }) => {
+            Ok(Packet { units, interface, skip, captured, wire }) => {
                 let at = units.map(|units| interface.time(units));
                 let at = at.filter(|at| {
                     if !at.is_writable() {
@@ -358,12 +304,9 @@ impl Pcapng {
             }
             Err(what) => {
                 let place = block.place();
-                book.note(
-                    ProblemKind::CorruptBlock,
-                    Some(number),
-                    place.offset,
-                    || format!("the packet block at {place} {what}; it is skipped"),
-                );
+                book.note(ProblemKind::CorruptBlock, Some(number), place.offset, || {
+                    format!("the packet block at {place} {what}; it is skipped")
+                });
                 None
             }
         }
@@ -386,10 +329,7 @@ impl Pcapng {
         let units = u64::from(self.word([e, f, g, h])) << 32 | u64::from(self.word([i, j, k, l]));
         let captured = self.word([m, n, o, p]);
         if captured as usize > data.len() {
-            return Err(Inconsistent::Captured {
-                captured,
-                room: data.len(),
-            });
+            return Err(Inconsistent::Captured { captured, room: data.len() });
         }
         Ok(Packet {
             units: Some(units),
@@ -418,25 +358,13 @@ impl Pcapng {
             whole
         };
         if captured > data.len() {
-            return Err(Inconsistent::Captured {
-                captured: saturated(captured),
-                room: data.len(),
-            });
+            return Err(Inconsistent::Captured { captured: saturated(captured), room: data.len() });
         }
-        Ok(Packet {
-            units: None,
-            interface,
-            skip: 4,
-            captured,
-            wire,
-        })
+        Ok(Packet { units: None, interface, skip: 4, captured, wire })
     }
 
     fn described_at(&self, index: u32) -> Result<&Interface, Inconsistent> {
-        self.interfaces
-            .get(index as usize)
-            .and_then(Option::as_ref)
-            .ok_or(Inconsistent::Interface(index))
+        self.interfaces.get(index as usize).and_then(Option::as_ref).ok_or(Inconsistent::Interface(index))
     }
 
     /// The file ends before what begins here is a whole block.
@@ -455,11 +383,7 @@ impl Pcapng {
     /// as it is there.
     fn may_begin(&self, octets: &[u8]) -> bool {
         KNOWN.iter().any(|kind| {
-            let kind = if self.big {
-                kind.to_be_bytes()
-            } else {
-                kind.to_le_bytes()
-            };
+            let kind = if self.big { kind.to_be_bytes() } else { kind.to_le_bytes() };
             octets.iter().zip(kind).all(|(octet, kind)| *octet == kind)
         })
     }
@@ -486,12 +410,7 @@ impl Pcapng {
         let octets: Vec<u8> = block.octets().iter().take(8).copied().collect();
         if let Some(next) = self.find_block(block)? {
             let fault = Fault::NoRecord { next };
-            return Err(CaptureError::Damaged {
-                format: CaptureFormat::Pcapng,
-                place,
-                octets,
-                fault,
-            });
+            return Err(CaptureError::Damaged { format: CaptureFormat::Pcapng, place, octets, fault });
         }
         if block.input().is_cut() {
             book.truncated(place);
@@ -511,14 +430,8 @@ impl Pcapng {
         loop {
             let more = block.fill(WINDOW)?;
             let octets = block.octets();
-            let places = if more {
-                octets.len() - REACH
-            } else {
-                octets.len()
-            };
-            if let Some(at) =
-                (0..places).find(|at| self.is_block(octets.get(*at..).unwrap_or_default()))
-            {
+            let places = if more { octets.len() - REACH } else { octets.len() };
+            if let Some(at) = (0..places).find(|at| self.is_block(octets.get(*at..).unwrap_or_default())) {
                 return Ok(Some(block.offset() + at as u64));
             }
             block.pass(places);
@@ -569,16 +482,10 @@ impl std::fmt::Display for Inconsistent {
         match self {
             Self::Short => f.write_str("is too short for its fields"),
             Self::Interface(index) => {
-                write!(
-                    f,
-                    "is of interface {index}, which has no usable description"
-                )
+                write!(f, "is of interface {index}, which has no usable description")
             }
             Self::Captured { captured, room } => {
-                write!(
-                    f,
-                    "claims {captured} captured octets but has room for {room}"
-                )
+                write!(f, "claims {captured} captured octets but has room for {room}")
             }
         }
     }

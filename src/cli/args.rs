@@ -62,13 +62,7 @@ pub struct Args {
     pub expect: ExpectWord,
 
     /// Findings that shall not fail the check; comma-separated or repeated
-    #[arg(
-        long,
-        value_enum,
-        value_name = "WHAT",
-        value_delimiter = ',',
-        help_heading = "Check"
-    )]
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Check")]
     pub allow: Vec<AllowWord>,
 
     /// What goes to standard output
@@ -238,51 +232,32 @@ pub enum ColorWord {
 
 /// Reads an IP address, an IPv6 one in brackets or without.
 fn host(word: &str) -> Result<IpAddr, String> {
-    let bare = word
-        .strip_prefix('[')
-        .and_then(|word| word.strip_suffix(']'));
+    let bare = word.strip_prefix('[').and_then(|word| word.strip_suffix(']'));
     match bare {
         Some(bare) => bare.parse::<std::net::Ipv6Addr>().map(IpAddr::V6).ok(),
         None => word.parse().ok(),
     }
     .ok_or_else(|| match word.parse::<SocketAddr>() {
-        Ok(end) => format!(
-            "an address without a port is expected: --host {} --port {}",
-            end.ip(),
-            end.port()
-        ),
-        Err(_) => String::from(
-            "an IP address such as 127.0.0.1 or ::1 is expected: a capture holds no names",
-        ),
+        Ok(end) => {
+            format!("an address without a port is expected: --host {} --port {}", end.ip(), end.port())
+        }
+        Err(_) => {
+            String::from("an IP address such as 127.0.0.1 or ::1 is expected: a capture holds no names")
+        }
     })
 }
 
 /// Reads `FORMAT=PATH`.
 fn output(word: &str) -> Result<Output, String> {
-    let (name, path) = word
-        .split_once('=')
-        .ok_or("FORMAT=PATH is expected, such as json=report.json")?;
-    let formats = ReportFormat::value_variants()
-        .iter()
-        .filter(|&&format| format != ReportFormat::None);
-    let format = formats
-        .clone()
-        .find(|format| format.name() == name)
-        .ok_or_else(|| {
-            let names: Vec<_> = formats.map(|format| format.name()).collect();
-            format!(
-                "'{name}' is no format for a file [possible formats: {}]",
-                names.join(", ")
-            )
-        })?;
+    let (name, path) = word.split_once('=').ok_or("FORMAT=PATH is expected, such as json=report.json")?;
+    let formats = ReportFormat::value_variants().iter().filter(|&&format| format != ReportFormat::None);
+    let format = formats.clone().find(|format| format.name() == name).ok_or_else(|| {
+        let names: Vec<_> = formats.map(|format| format.name()).collect();
+        format!("'{name}' is no format for a file [possible formats: {}]", names.join(", "))
+    })?;
     match path {
         "" => Err(format!("a path is expected behind '{name}='")),
-        "-" => Err(format!(
-            "a file is expected; for standard output use '--format {name}'"
-        )),
-        path => Ok(Output {
-            format: *format,
-            path: PathBuf::from(path),
-        }),
+        "-" => Err(format!("a file is expected; for standard output use '--format {name}'")),
+        path => Ok(Output { format: *format, path: PathBuf::from(path) }),
     }
 }

@@ -33,10 +33,8 @@ pub fn settings(
         }
         matches => matches?,
     };
-    let typed =
-        args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
-    Settings::resolve(typed, environment)
-        .map_err(|usage| command.error(ErrorKind::ArgumentConflict, usage))
+    let typed = args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+    Settings::resolve(typed, environment).map_err(|usage| command.error(ErrorKind::ArgumentConflict, usage))
 }
 
 const NO_CAPTURE: &str = "no capture is given

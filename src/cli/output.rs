@@ -41,10 +41,7 @@ impl OutputFile {
             Some(before) if before.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             Some(before) if !before.is_file() => {
                 let file = OpenOptions::new().write(true).open(path)?;
-                return Ok(Self {
-                    out: BufWriter::with_capacity(BUFFER, file),
-                    beside: None,
-                });
+                return Ok(Self { out: BufWriter::with_capacity(BUFFER, file), beside: None });
             }
             Some(_) => {
                 // What can't be written to isn't to be replaced either.
@@ -53,9 +50,7 @@ impl OutputFile {
             }
             None => path.to_owned(),
         };
-        let directory = place
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
+        let directory = place.parent().filter(|parent| !parent.as_os_str().is_empty());
         let mut builder = Builder::new();
         builder.prefix(".chunkscope-");
         #[cfg(unix)]
@@ -65,19 +60,10 @@ impl OutputFile {
             use std::os::unix::fs::PermissionsExt as _;
             builder.permissions(Permissions::from_mode(0o666));
         }
-        let (file, temporary) = builder
-            .tempfile_in(directory.unwrap_or(Path::new(".")))?
-            .into_parts();
+        let (file, temporary) = builder.tempfile_in(directory.unwrap_or(Path::new(".")))?.into_parts();
         let permissions = before.map(|before| before.permissions());
-        let beside = Some(Beside {
-            temporary,
-            place,
-            permissions,
-        });
-        Ok(Self {
-            out: BufWriter::with_capacity(BUFFER, file),
-            beside,
-        })
+        let beside = Some(Beside { temporary, place, permissions });
+        Ok(Self { out: BufWriter::with_capacity(BUFFER, file), beside })
     }
 
     /// Writes what is left and puts the file at its place.
@@ -87,12 +73,7 @@ impl OutputFile {
     pub fn commit(self) -> io::Result<()> {
         let Self { mut out, beside } = self;
         out.flush()?;
-        if let Some(Beside {
-            temporary,
-            place,
-            permissions,
-        }) = beside
-        {
+        if let Some(Beside { temporary, place, permissions }) = beside {
             if let Some(permissions) = permissions {
                 out.get_ref().set_permissions(permissions)?;
             }
@@ -140,11 +121,7 @@ mod tests {
         file.flush().unwrap();
         assert!(!path.exists());
         drop(file);
-        assert_eq!(
-            names(directory.path()),
-            [""; 0],
-            "a run that failed leaves nothing"
-        );
+        assert_eq!(names(directory.path()), [""; 0], "a run that failed leaves nothing");
 
         fs::write(&path, "old").unwrap();
         let mut file = OutputFile::create(&path).unwrap();
@@ -166,10 +143,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let missing = OutputFile::create(&directory.path().join("none/report.json")).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
-        assert_eq!(
-            OutputFile::create(directory.path()).unwrap_err().kind(),
-            io::ErrorKind::IsADirectory
-        );
+        assert_eq!(OutputFile::create(directory.path()).unwrap_err().kind(), io::ErrorKind::IsADirectory);
     }
 
     #[cfg(unix)]
@@ -178,10 +152,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let directory = tempfile::tempdir().unwrap();
-        let (usual, path) = (
-            directory.path().join("usual"),
-            directory.path().join("report"),
-        );
+        let (usual, path) = (directory.path().join("usual"), directory.path().join("report"));
         fs::write(&usual, "").unwrap();
         OutputFile::create(&path).unwrap().commit().unwrap();
         assert_eq!(mode(&path), mode(&usual));

@@ -97,9 +97,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
             let outcome = match open(input) {
                 Ok(source) if settings.raw => analysis.raw(&name, source),
                 Ok(source) => analysis.capture(&name, source),
-                Err(error) => {
-                    analysis.unreadable(&name, &explain(&error)).and(Err(AnalysisError::Io(error)))
-                }
+                Err(error) => analysis.unreadable(&name, &explain(&error)).and(Err(AnalysisError::Io(error))),
             }
             .map_err(|error| (name, error));
             note(outcome, &mut errors)?;
@@ -177,7 +175,11 @@ fn explain(error: &io::Error) -> String {
 }
 
 /// Reads captures as parts of one recording, in the order of their first packets.
-fn join(analysis: &mut Analysis<'_>, captures: &[Input], limits: &Limits) -> Result<(), (String, AnalysisError)> {
+fn join(
+    analysis: &mut Analysis<'_>,
+    captures: &[Input],
+    limits: &Limits,
+) -> Result<(), (String, AnalysisError)> {
     let mut parts: Vec<(Option<Timestamp>, &Input)> = Vec::new();
     for input in captures {
         let first = match input {
@@ -198,7 +200,9 @@ fn join(analysis: &mut Analysis<'_>, captures: &[Input], limits: &Limits) -> Res
         _ => one.is_some().cmp(&other.is_some()),
     });
     let name = parts.first().map(|(_, input)| input.name()).unwrap_or_default();
-    analysis.joined(parts.into_iter().map(|(_, input)| (input.name(), open(input)))).map_err(|error| (name, error))
+    analysis
+        .joined(parts.into_iter().map(|(_, input)| (input.name(), open(input))))
+        .map_err(|error| (name, error))
 }
 
 /// The time of a capture's first packet; what can't be read is told of later.
@@ -233,17 +237,16 @@ fn report<'a>(
         color,
         failed_only: shown.failed,
         list_all: shown.all,
-        payload: match shown.payload(format) { Payload::None => crate::report::PayloadShown::None, Payload::Preview => crate::report::PayloadShown::Preview, Payload::Full => crate::report::PayloadShown::Full },
+        payload: shown.payload(format),
         limit: shown.limit,
-        allow: crate::report::text::Allowed { several: settings.allow.several, part: settings.allow.part, mixed: settings.allow.mixed, gaps: settings.allow.gaps },
+        allow: settings.allow,
     };
-    let payload = shown.payload(format);
     match format {
         ReportFormat::Table => Box::new(Table::new(out, text)),
         ReportFormat::Walkthrough => Box::new(Walkthrough::new(out, text)),
-        ReportFormat::Json => Box::new(JsonReport::new(out, payload)),
-        ReportFormat::Jsonl => Box::new(JsonlReport::new(out, payload)),
-        ReportFormat::Csv => Box::new(CsvReport::new(out, payload)),
+        ReportFormat::Json => Box::new(JsonReport::new(out, text.payload)),
+        ReportFormat::Jsonl => Box::new(JsonlReport::new(out, text.payload)),
+        ReportFormat::Csv => Box::new(CsvReport::new(out, text.payload)),
         ReportFormat::None => Box::new(Reports::default()),
     }
 }
@@ -289,7 +292,11 @@ impl<W: Write> Noting<'_, W> {
                 continue;
             }
             let stream = problem.stream.map(|stream| format!("stream {stream}: ")).unwrap_or_default();
-            let frame = problem.frame.filter(|_| !self.raw).map(|frame| format!(" (frame {frame})")).unwrap_or_default();
+            let frame = problem
+                .frame
+                .filter(|_| !self.raw)
+                .map(|frame| format!(" (frame {frame})"))
+                .unwrap_or_default();
             let _ = writeln!(
                 self.messages,
                 "chunkscope: {}: {stream}{}{frame} [{}]",

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
 use crate::event::Kind;
-use crate::pipeline::options::{Allow, Expectation, Filters};
+use crate::pipeline::options::{Expectation, Filters};
 use crate::report::payload::Payload;
+use crate::verdict::Allow;
 
 /// Columns of a table where there is no terminal.
 const DEFAULT_WIDTH: u16 = 120;
@@ -52,26 +53,18 @@ impl Environment {
     /// Columns of a table.
     fn width(&self) -> u16 {
         let sane = LEAST_WIDTH..=MOST_WIDTH;
-        let wanted = self
-            .columns
-            .as_ref()
-            .and_then(|columns| columns.to_str()?.trim().parse().ok());
-        wanted
-            .filter(|columns| sane.contains(columns))
-            .unwrap_or_else(|| match self.terminal_columns {
-                // A terminal without a size says 0.
-                None | Some(0) => DEFAULT_WIDTH,
-                Some(columns) => columns.clamp(LEAST_WIDTH, MOST_WIDTH),
-            })
+        let wanted = self.columns.as_ref().and_then(|columns| columns.to_str()?.trim().parse().ok());
+        wanted.filter(|columns| sane.contains(columns)).unwrap_or_else(|| match self.terminal_columns {
+            // A terminal without a size says 0.
+            None | Some(0) => DEFAULT_WIDTH,
+            Some(columns) => columns.clamp(LEAST_WIDTH, MOST_WIDTH),
+        })
     }
 
     /// Whether colours are used where nobody said so.
     fn color(&self) -> bool {
         // no-color.org: set and not empty, whatever the value.
-        let refused = self
-            .no_color
-            .as_ref()
-            .is_some_and(|value| !value.is_empty());
+        let refused = self.no_color.as_ref().is_some_and(|value| !value.is_empty());
         self.stdout_is_terminal && !refused && self.term.as_ref().is_none_or(|term| term != "dumb")
     }
 }
@@ -224,11 +217,7 @@ fn inputs(paths: Vec<PathBuf>) -> Result<Vec<Input>, UsageError> {
             false => Input::File(path),
         })
         .collect();
-    match inputs
-        .iter()
-        .filter(|&input| *input == Input::Stdin)
-        .count()
-    {
+    match inputs.iter().filter(|&input| *input == Input::Stdin).count() {
         0 | 1 => Ok(inputs),
         _ => Err(UsageError::StdinTwice),
     }
@@ -257,24 +246,15 @@ fn check_outputs(outputs: &[Output], captures: &[Input]) -> Result<(), UsageErro
 fn place(path: &Path) -> PathBuf {
     let whole = || path.canonicalize().ok();
     let within = || {
-        let parent = path
-            .parent()
-            .filter(|parent| !parent.as_os_str().is_empty());
-        Some(
-            parent
-                .unwrap_or(Path::new("."))
-                .canonicalize()
-                .ok()?
-                .join(path.file_name()?),
-        )
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Some(parent.unwrap_or(Path::new(".")).canonicalize().ok()?.join(path.file_name()?))
     };
     whole().or_else(within).unwrap_or_else(|| path.to_owned())
 }
 
 /// Whether it is there and neither a file nor a directory: `/dev/tty`.
 fn is_device(path: &Path) -> bool {
-    path.metadata()
-        .is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+    path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 const fn expectation(word: ExpectWord) -> Expectation {
@@ -308,10 +288,7 @@ mod tests {
     use super::*;
 
     fn settings_in(environment: &Environment, words: &[&str]) -> Result<Settings, clap::Error> {
-        let line = ["chunkscope"]
-            .iter()
-            .chain(words)
-            .map(|word| OsString::from(*word));
+        let line = ["chunkscope"].iter().chain(words).map(|word| OsString::from(*word));
         super::super::settings(line, environment)
     }
 
@@ -341,15 +318,7 @@ mod tests {
         assert_eq!(settings.stdout_format(), Some(ReportFormat::Table));
         assert_eq!(settings.expect, Expectation::Auto);
         assert_eq!(settings.allow, Allow::default());
-        assert_eq!(
-            settings.shown,
-            Shown {
-                failed: false,
-                all: false,
-                limit: Some(50),
-                payload: None
-            }
-        );
+        assert_eq!(settings.shown, Shown { failed: false, all: false, limit: Some(50), payload: None });
         assert!(settings.outputs.is_empty() && !settings.raw && !settings.join && !settings.quiet);
         assert!(settings.filters.streams.is_empty() && settings.filters.target.is_none());
         assert_eq!((settings.color, settings.width), (false, 120));
@@ -368,10 +337,7 @@ mod tests {
         let answer = refusal(&["-q"]);
         assert!(answer.contains("no capture is given"), "{answer}");
         assert!(answer.contains("chunkscope capture.pcap"), "{answer}");
-        assert!(
-            answer.contains("chunkscope [OPTIONS] <CAPTURE>..."),
-            "{answer}"
-        );
+        assert!(answer.contains("chunkscope [OPTIONS] <CAPTURE>..."), "{answer}");
     }
 
     #[test]
@@ -430,39 +396,18 @@ mod tests {
             assert_eq!(settings(&["--expect", word, "x"]).expect, expect);
         }
         assert!(
-            refusal(&["-e", "xml", "x"])
-                .contains("possible values: auto, watch, json, ndjson, sse, any")
+            refusal(&["-e", "xml", "x"]).contains("possible values: auto, watch, json, ndjson, sse, any")
         );
     }
 
     #[test]
     fn allow_takes_lists_and_repetition() {
-        let all = Allow {
-            several: true,
-            part: true,
-            mixed: true,
-            gaps: true,
-            nothing: true,
-        };
+        let all = Allow { several: true, part: true, mixed: true, gaps: true, nothing: true };
         assert_eq!(
-            settings(&[
-                "--allow",
-                "several,part",
-                "--allow",
-                "mixed",
-                "--allow=gaps,nothing",
-                "x"
-            ])
-            .allow,
+            settings(&["--allow", "several,part", "--allow", "mixed", "--allow=gaps,nothing", "x"]).allow,
             all
         );
-        assert_eq!(
-            settings(&["--allow", "gaps", "x"]).allow,
-            Allow {
-                gaps: true,
-                ..Allow::default()
-            }
-        );
+        assert_eq!(settings(&["--allow", "gaps", "x"]).allow, Allow { gaps: true, ..Allow::default() });
         refusal(&["--allow", "invalid", "x"]);
         refusal(&["--allow", "several,", "x"]);
     }
@@ -497,14 +442,8 @@ mod tests {
         assert_eq!(
             outputs,
             [
-                Output {
-                    format: ReportFormat::Json,
-                    path: "a=b.json".into()
-                },
-                Output {
-                    format: ReportFormat::Csv,
-                    path: "c.csv".into()
-                }
+                Output { format: ReportFormat::Json, path: "a=b.json".into() },
+                Output { format: ReportFormat::Csv, path: "c.csv".into() }
             ]
         );
         assert!(refusal(&["-o", "report.json", "x"]).contains("FORMAT=PATH is expected"));
@@ -524,32 +463,17 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (one, same) = (
             directory.path().join("r"),
-            directory
-                .path()
-                .join("../")
-                .join(directory.path().file_name().unwrap())
-                .join("r"),
+            directory.path().join("../").join(directory.path().file_name().unwrap()).join("r"),
         );
-        let (one, same) = (
-            format!("json={}", one.display()),
-            format!("csv={}", same.display()),
-        );
+        let (one, same) = (format!("json={}", one.display()), format!("csv={}", same.display()));
         assert!(refusal(&["-o", &one, "-o", &same, "x"]).contains("same file"));
-        assert_eq!(
-            settings(&["-o", "json=r", "-o", "json=s", "x"])
-                .outputs
-                .len(),
-            2
-        );
+        assert_eq!(settings(&["-o", "json=r", "-o", "json=s", "x"]).outputs.len(), 2);
     }
 
     #[test]
     fn a_report_does_not_overwrite_a_capture() {
         let answer = refusal(&["-o", "json=./x.pcap", "y.pcap", "x.pcap"]);
-        assert!(
-            answer.contains("overwrite the capture 'x.pcap'"),
-            "{answer}"
-        );
+        assert!(answer.contains("overwrite the capture 'x.pcap'"), "{answer}");
     }
 
     #[test]
@@ -568,11 +492,9 @@ mod tests {
         for format in [ReportFormat::Json, ReportFormat::Jsonl, ReportFormat::Csv] {
             assert_eq!(shown.payload(format), Payload::Full);
         }
-        for (word, payload) in [
-            ("none", Payload::None),
-            ("preview", Payload::Preview),
-            ("full", Payload::Full),
-        ] {
+        for (word, payload) in
+            [("none", Payload::None), ("preview", Payload::Preview), ("full", Payload::Full)]
+        {
             let shown = settings(&["--payload", word, "x"]).shown;
             assert_eq!(shown.payload(ReportFormat::Table), payload);
             assert_eq!(shown.payload(ReportFormat::Csv), payload);
@@ -588,43 +510,18 @@ mod tests {
 
     #[test]
     fn colours_are_for_terminals_that_want_them() {
-        let terminal = Environment {
-            stdout_is_terminal: true,
-            term: Some("xterm".into()),
-            ..Environment::default()
-        };
-        let color = |environment: &Environment, words: &[&str]| {
-            settings_in(environment, words).unwrap().color
-        };
+        let terminal =
+            Environment { stdout_is_terminal: true, term: Some("xterm".into()), ..Environment::default() };
+        let color =
+            |environment: &Environment, words: &[&str]| settings_in(environment, words).unwrap().color;
         assert!(color(&terminal, &["x"]));
         assert!(!color(&terminal, &["--color", "never", "x"]));
-        let refused = Environment {
-            no_color: Some("0".into()),
-            ..terminal.clone()
-        };
+        let refused = Environment { no_color: Some("0".into()), ..terminal.clone() };
         assert!(!color(&refused, &["x"]));
         assert!(color(&refused, &["--color=always", "x"]));
-        assert!(color(
-            &Environment {
-                no_color: Some("".into()),
-                ..terminal.clone()
-            },
-            &["x"]
-        ));
-        assert!(!color(
-            &Environment {
-                term: Some("dumb".into()),
-                ..terminal.clone()
-            },
-            &["x"]
-        ));
-        assert!(!color(
-            &Environment {
-                stdout_is_terminal: false,
-                ..terminal
-            },
-            &["x"]
-        ));
+        assert!(color(&Environment { no_color: Some("".into()), ..terminal.clone() }, &["x"]));
+        assert!(!color(&Environment { term: Some("dumb".into()), ..terminal.clone() }, &["x"]));
+        assert!(!color(&Environment { stdout_is_terminal: false, ..terminal }, &["x"]));
         assert!(color(&Environment::default(), &["--color", "always", "x"]));
     }
 
@@ -632,11 +529,7 @@ mod tests {
     fn a_table_is_as_wide_as_the_terminal_unless_columns_says_otherwise() {
         let width = |terminal: Option<u16>, columns: Option<&str>| {
             let columns = columns.map(OsString::from);
-            let environment = Environment {
-                terminal_columns: terminal,
-                columns,
-                ..Environment::default()
-            };
+            let environment = Environment { terminal_columns: terminal, columns, ..Environment::default() };
             settings_in(&environment, &["x"]).unwrap().width
         };
         assert_eq!(width(None, None), 120);
@@ -652,11 +545,9 @@ mod tests {
 
     #[test]
     fn help_goes_to_standard_output_and_is_no_mistake() {
-        for (option, says) in [
-            ("-h", "See '--help'"),
-            ("--help", "Exit status:"),
-            ("--version", "chunkscope 0."),
-        ] {
+        for (option, says) in
+            [("-h", "See '--help'"), ("--help", "Exit status:"), ("--version", "chunkscope 0.")]
+        {
             let answer = settings_in(&Environment::default(), &[option]).unwrap_err();
             assert_eq!(answer.exit_code(), 0);
             assert!(!answer.use_stderr());

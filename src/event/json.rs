@@ -186,12 +186,7 @@ impl Recogniser {
     /// Reads octets of a text from the front of `rest`, whose first octet is
     /// at offset `at`. When the text is whole, the next call begins the next
     /// one; after a fault this recogniser is of no more use.
-    pub(super) fn read<L: Listener>(
-        &mut self,
-        rest: &mut &[u8],
-        at: u64,
-        listener: &mut L,
-    ) -> Step {
+    pub(super) fn read<L: Listener>(&mut self, rest: &mut &[u8], at: u64, listener: &mut L) -> Step {
         let octets = *rest;
         let mut unread = octets;
         let mut state = self.state;
@@ -217,10 +212,7 @@ impl Recogniser {
                     };
                     let mut told = false;
                     if L::LISTENS && self.nesting.depth == listener.depth() {
-                        told = listener.value(
-                            shape,
-                            at.saturating_add((octets.len() - unread.len()) as u64),
-                        );
+                        told = listener.value(shape, at.saturating_add((octets.len() - unread.len()) as u64));
                     }
                     unread = behind;
                     state = match shape {
@@ -260,11 +252,7 @@ impl Recogniser {
                     };
                     if L::LISTENS && self.told {
                         let content = content(before, unread, closed);
-                        if closed {
-                            listener.string(content)
-                        } else {
-                            listener.part(content)
-                        }
+                        if closed { listener.string(content) } else { listener.part(content) }
                     }
                     if !closed {
                         break Step::Open;
@@ -325,11 +313,7 @@ impl Recogniser {
                     };
                     if L::LISTENS && self.told {
                         let content = content(before, unread, closed);
-                        if closed {
-                            listener.name(content)
-                        } else {
-                            listener.part(content)
-                        }
+                        if closed { listener.name(content) } else { listener.part(content) }
                     }
                     if !closed {
                         break Step::Open;
@@ -356,31 +340,16 @@ impl Recogniser {
                     if !number.may_end() || (number == Number::Zero && octet.is_ascii_digit()) {
                         break Step::Fault(self.fault(state, octet));
                     }
-                    state = if self.nesting.depth == 0 {
-                        State::Behind
-                    } else {
-                        State::Next
-                    };
+                    state = if self.nesting.depth == 0 { State::Behind } else { State::Next };
                 }
                 State::InLiteral => {
-                    let missing = self
-                        .literal
-                        .as_bytes()
-                        .get(self.matched..)
-                        .unwrap_or_default();
-                    let same = missing
-                        .iter()
-                        .zip(unread)
-                        .take_while(|(wanted, octet)| wanted == octet)
-                        .count();
+                    let missing = self.literal.as_bytes().get(self.matched..).unwrap_or_default();
+                    let same =
+                        missing.iter().zip(unread).take_while(|(wanted, octet)| wanted == octet).count();
                     self.matched += same;
                     unread = unread.get(same..).unwrap_or_default();
                     if same == missing.len() {
-                        state = if self.nesting.depth == 0 {
-                            State::Behind
-                        } else {
-                            State::Next
-                        };
+                        state = if self.nesting.depth == 0 { State::Behind } else { State::Next };
                     } else if let Some(&octet) = unread.first() {
                         break Step::Fault(self.fault(state, octet));
                     } else {
@@ -392,8 +361,7 @@ impl Recogniser {
                         break Step::Open;
                     };
                     match octet {
-                        b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'[' | b']' | b'{' | b'}' | b','
-                        | b':' => {
+                        b' ' | b'\t' | b'\n' | b'\r' | b'"' | b'[' | b']' | b'{' | b'}' | b',' | b':' => {
                             state = State::Text;
                             break Step::Whole;
                         }
@@ -431,11 +399,7 @@ impl Recogniser {
             return State::Value;
         };
         *unread = behind;
-        if string::read_plain(unread) {
-            State::Next
-        } else {
-            State::InString
-        }
+        if string::read_plain(unread) { State::Next } else { State::InString }
     }
 
     /// What is wrong with an octet outside of strings.
@@ -515,10 +479,7 @@ impl Number {
 
     /// Whether it is a number if nothing more belongs to it.
     const fn may_end(self) -> bool {
-        matches!(
-            self,
-            Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits
-        )
+        matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits)
     }
 }
 
@@ -559,10 +520,7 @@ fn begin<'a>(rest: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
 
 /// What was read of a string, without the quotation mark that closed it.
 fn content<'a>(before: &'a [u8], after: &[u8], closed: bool) -> &'a [u8] {
-    let length = before
-        .len()
-        .saturating_sub(after.len())
-        .saturating_sub(usize::from(closed));
+    let length = before.len().saturating_sub(after.len()).saturating_sub(usize::from(closed));
     before.get(..length).unwrap_or_default()
 }
 
@@ -573,14 +531,8 @@ fn string_fault(fault: StringFault, rest: &[u8]) -> String {
     match fault {
         StringFault::Control => format!("control character 0x{octet:02x} in a string"),
         StringFault::Utf8 => format!("invalid UTF-8 in a string: {}", shown(octet)),
-        StringFault::Escape => format!(
-            "expected one of `\"\\/bfnrtu` behind `\\`, found {}",
-            shown(octet)
-        ),
-        StringFault::Hex => format!(
-            "expected four hex digits behind `\\u`, found {}",
-            shown(octet)
-        ),
+        StringFault::Escape => format!("expected one of `\"\\/bfnrtu` behind `\\`, found {}", shown(octet)),
+        StringFault::Hex => format!("expected four hex digits behind `\\u`, found {}", shown(octet)),
     }
 }
 

@@ -23,8 +23,7 @@ impl<const LIMIT: usize> Kept<LIMIT> {
     pub(super) fn push(&mut self, octets: &[u8]) {
         let room = LIMIT.saturating_sub(self.octets.len());
         self.cut |= octets.len() > room;
-        self.octets
-            .extend_from_slice(octets.get(..room).unwrap_or(octets));
+        self.octets.extend_from_slice(octets.get(..room).unwrap_or(octets));
     }
 
     /// Forgets it all.
@@ -52,9 +51,6 @@ impl<const LIMIT: usize> Kept<LIMIT> {
 impl Head {
     /// The first characters; octets that aren't UTF-8 as U+FFFD.
     pub(super) fn characters(&self) -> String {
-        String::from_utf8_lossy(&self.octets)
-            .chars()
-            .take(limits::EVENT_DATA_CHARACTERS)
-            .collect()
+        String::from_utf8_lossy(&self.octets).chars().take(limits::EVENT_DATA_CHARACTERS).collect()
     }
 }

@@ -234,12 +234,7 @@ fn swallow(octets: &mut &[u8], offset: &mut u64) {
 fn fault(start: u64, octets: &mut &[u8], offset: &mut u64, message: String) -> EventItem {
     let at = *offset;
     advance(octets, offset, 1);
-    EventItem::Invalid {
-        span: start..*offset,
-        at,
-        message,
-        well_formed: false,
-    }
+    EventItem::Invalid { span: start..*offset, at, message, well_formed: false }
 }
 
 #[cfg(test)]

@@ -37,11 +37,7 @@ enum Place {
 
 impl Lines {
     pub(super) fn new() -> Self {
-        Self {
-            recogniser: Recogniser::new(),
-            text: AnyText::default(),
-            place: Place::Before,
-        }
+        Self { recogniser: Recogniser::new(), text: AnyText::default(), place: Place::Before }
     }
 
     pub(super) fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
@@ -51,14 +47,11 @@ impl Lines {
                 return None;
             }
             let end = memchr(b'\n', octets);
-            let (mut line, behind) = octets
-                .split_at_checked(end.unwrap_or(octets.len()))
-                .unwrap_or((octets, &[]));
+            let (mut line, behind) =
+                octets.split_at_checked(end.unwrap_or(octets.len())).unwrap_or((octets, &[]));
             if let Some(fault) = self.line(&mut line, offset) {
                 // The fault is the octet before what is left of the line.
-                *octets = octets
-                    .get(octets.len() - behind.len() - line.len()..)
-                    .unwrap_or_default();
+                *octets = octets.get(octets.len() - behind.len() - line.len()..).unwrap_or_default();
                 return Some(fault);
             }
             *octets = behind;
@@ -88,10 +81,8 @@ impl Lines {
                 }
                 Place::Inside { start, .. } => *start,
                 Place::Behind(text) => {
-                    let message = format!(
-                        "expected the end of the line after its JSON text, found {}",
-                        shown(octet)
-                    );
+                    let message =
+                        format!("expected the end of the line after its JSON text, found {}", shown(octet));
                     let fault = super::fault(text.start, line, offset, message);
                     self.place = Place::Faulted;
                     return Some(fault);
@@ -104,10 +95,7 @@ impl Lines {
             *offset = offset.saturating_add(read as u64);
             self.text.octets(slice.get(..read).unwrap_or_default());
             self.place = match step {
-                Step::Open => Place::Inside {
-                    start,
-                    read_to: *offset,
-                },
+                Step::Open => Place::Inside { start, read_to: *offset },
                 Step::Whole => Place::Behind(start..*offset),
                 Step::Fault(message) => {
                     self.place = Place::Faulted;
@@ -136,11 +124,9 @@ impl Lines {
 
     pub(super) fn open(&self) -> Option<OpenItem> {
         match self.place {
-            Place::Inside { start, .. } | Place::Behind(Range { start, .. }) => Some(OpenItem {
-                start,
-                recognised: true,
-                filler_only: false,
-            }),
+            Place::Inside { start, .. } | Place::Behind(Range { start, .. }) => {
+                Some(OpenItem { start, recognised: true, filler_only: false })
+            }
             Place::Before | Place::Faulted => None,
         }
     }

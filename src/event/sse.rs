@@ -120,11 +120,7 @@ impl EventStream {
 
     pub(super) fn open(&self) -> Option<OpenItem> {
         let block = self.block?;
-        Some(OpenItem {
-            start: block.start,
-            recognised: true,
-            filler_only: !block.field,
-        })
+        Some(OpenItem { start: block.start, recognised: true, filler_only: !block.field })
     }
 
     pub(super) fn resume(&mut self, offset: u64) {
@@ -141,20 +137,13 @@ impl EventStream {
         let Some(missing) = MARK.get(came..).filter(|missing| !missing.is_empty()) else {
             return;
         };
-        let same = missing
-            .iter()
-            .zip(*octets)
-            .take_while(|(wanted, octet)| wanted == octet)
-            .count();
+        let same = missing.iter().zip(*octets).take_while(|(wanted, octet)| wanted == octet).count();
         self.mark = came + same;
         let whole = same == missing.len();
         if octets.len() > same && !whole {
             // It isn't one: what came of it belongs to the first line.
             self.mark = MARK.len();
-            self.part(
-                MARK.get(..came).unwrap_or_default(),
-                offset.saturating_sub(came as u64),
-            );
+            self.part(MARK.get(..came).unwrap_or_default(), offset.saturating_sub(came as u64));
             return;
         }
         advance(octets, offset, same);
@@ -179,9 +168,8 @@ impl EventStream {
                 }
                 Line::Name => {
                     let colon = memchr(b':', rest);
-                    let (name, behind) = rest
-                        .split_at_checked(colon.unwrap_or(rest.len()))
-                        .unwrap_or((rest, &[]));
+                    let (name, behind) =
+                        rest.split_at_checked(colon.unwrap_or(rest.len())).unwrap_or((rest, &[]));
                     let room = (LONGEST + 1).saturating_sub(self.name.len());
                     self.name.extend(name.iter().take(room));
                     rest = behind.get(1..).unwrap_or_default();
@@ -274,10 +262,7 @@ impl EventStream {
                 data: Some(self.data.characters()),
                 ..Summary::default()
             };
-            EventItem::Event {
-                span,
-                summary: Box::new(summary),
-            }
+            EventItem::Event { span, summary: Box::new(summary) }
         } else {
             EventItem::Filler { span }
         };

@@ -67,9 +67,7 @@ pub(super) fn read(within: &mut Within, rest: &mut &[u8]) -> Result<bool, String
                 return Ok(true);
             }
             b'\\' => match behind.split_first() {
-                Some((b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind)) => {
-                    *rest = behind
-                }
+                Some((b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind)) => *rest = behind,
                 _ => {
                     *rest = behind;
                     *within = Within::Escape;
@@ -136,10 +134,7 @@ fn unicode(escape: &[u8]) -> (char, usize) {
     match (first, second) {
         (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) => {
             let scalar = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-            (
-                char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER),
-                12,
-            )
+            (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
         }
         _ => (char::REPLACEMENT_CHARACTER, 6),
     }
@@ -174,9 +169,7 @@ fn skip_ascii(rest: &mut &[u8]) {
         // An octet of a longer character has its own highest bit set.
         let marks = (specials(word) | word) & all(0x80);
         if marks != 0 {
-            *rest = rest
-                .get((marks.trailing_zeros() / 8) as usize..)
-                .unwrap_or_default();
+            *rest = rest.get((marks.trailing_zeros() / 8) as usize..).unwrap_or_default();
             return;
         }
         *rest = behind;
@@ -201,9 +194,7 @@ fn run_length(text: &[u8]) -> usize {
         }
         rest = behind;
     }
-    let end = rest
-        .iter()
-        .position(|octet| matches!(octet, b'"' | b'\\' | ..0x20));
+    let end = rest.iter().position(|octet| matches!(octet, b'"' | b'\\' | ..0x20));
     text.len() - rest.len() + end.unwrap_or(rest.len())
 }
 
@@ -211,9 +202,7 @@ fn run_length(text: &[u8]) -> usize {
 /// ended between two characters.
 #[inline(never)]
 fn characters(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
-    let (run, behind) = rest
-        .split_at_checked(run_length(rest))
-        .unwrap_or((rest, &[]));
+    let (run, behind) = rest.split_at_checked(run_length(rest)).unwrap_or((rest, &[]));
     let Err(error) = std::str::from_utf8(run) else {
         *rest = behind;
         return Ok(true);
@@ -265,11 +254,7 @@ fn resume(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
             Within::Character { left, low, high } => match (low <= octet && octet <= high, left) {
                 (false, _) => return Err(StringFault::Utf8),
                 (true, ..=1) => Within::Plain,
-                (true, left) => Within::Character {
-                    left: left - 1,
-                    low: 0x80,
-                    high: 0xBF,
-                },
+                (true, left) => Within::Character { left: left - 1, low: 0x80, high: 0xBF },
             },
         };
         *rest = behind;

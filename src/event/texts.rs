@@ -45,11 +45,7 @@ enum Place {
 
 impl<S: Subject> Texts<S> {
     pub(super) fn new(subject: S) -> Self {
-        Self {
-            recogniser: Recogniser::new(),
-            subject,
-            place: Place::Between,
-        }
+        Self { recogniser: Recogniser::new(), subject, place: Place::Between }
     }
 
     pub(super) fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
@@ -77,10 +73,7 @@ impl<S: Subject> Texts<S> {
         self.subject.octets(slice.get(..read).unwrap_or_default());
         match step {
             Step::Open => {
-                self.place = Place::Inside {
-                    start,
-                    read_to: *offset,
-                };
+                self.place = Place::Inside { start, read_to: *offset };
                 None
             }
             Step::Whole => {
@@ -98,11 +91,7 @@ impl<S: Subject> Texts<S> {
         let Place::Inside { start, .. } = self.place else {
             return None;
         };
-        Some(OpenItem {
-            start,
-            recognised: self.subject.recognised(),
-            filler_only: false,
-        })
+        Some(OpenItem { start, recognised: self.subject.recognised(), filler_only: false })
     }
 
     pub(super) fn resume(&mut self) {
@@ -147,13 +136,7 @@ impl Subject for AnyText {
 
     fn whole(&mut self, span: Range<u64>) -> EventItem {
         let data = Some(self.head.characters());
-        EventItem::Event {
-            span,
-            summary: Box::new(Summary {
-                data,
-                ..Summary::default()
-            }),
-        }
+        EventItem::Event { span, summary: Box::new(Summary { data, ..Summary::default() }) }
     }
 }
 

@@ -133,34 +133,17 @@ impl WatchEvent {
     /// Why the text is no watch event: where, and what.
     fn objection(&self) -> Option<(u64, String)> {
         if self.shape != Shape::Object {
-            return Some((
-                self.start,
-                format!("{}, not a watch event", json(self.shape)),
-            ));
+            return Some((self.start, format!("{}, not a watch event", json(self.shape))));
         }
         let one_of = "not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR";
         match &self.kind {
             Type::Known(_) => {}
             Type::Missing | Type::Begun { .. } => {
-                return Some((
-                    self.start,
-                    "a JSON object without `type`, not a watch event".to_owned(),
-                ));
+                return Some((self.start, "a JSON object without `type`, not a watch event".to_owned()));
             }
-            Type::Unknown {
-                at,
-                found: Some(found),
-            } => {
-                let more = if found.chars().nth(SHOWN).is_some() {
-                    "…"
-                } else {
-                    ""
-                };
-                let found: String = found
-                    .chars()
-                    .take(SHOWN)
-                    .flat_map(char::escape_default)
-                    .collect();
+            Type::Unknown { at, found: Some(found) } => {
+                let more = if found.chars().nth(SHOWN).is_some() { "…" } else { "" };
+                let found: String = found.chars().take(SHOWN).flat_map(char::escape_default).collect();
                 return Some((*at, format!("`type` is \"{found}{more}\", {one_of}")));
             }
             Type::Unknown { at, found: None } => {
@@ -172,10 +155,9 @@ impl WatchEvent {
         }
         match self.object {
             Object::Begun => None,
-            Object::Missing => Some((
-                self.start,
-                "a JSON object without `object`, not a watch event".to_owned(),
-            )),
+            Object::Missing => {
+                Some((self.start, "a JSON object without `object`, not a watch event".to_owned()))
+            }
             Object::Shaped { at, shape } => {
                 Some((at, format!("`object` is {}, not an object", plain(shape))))
             }
@@ -202,21 +184,13 @@ impl Subject for WatchEvent {
 
     fn whole(&mut self, span: Range<u64>) -> EventItem {
         if let Some((at, message)) = self.objection() {
-            return EventItem::Invalid {
-                span,
-                at,
-                message,
-                well_formed: true,
-            };
+            return EventItem::Invalid { span, at, message, well_formed: true };
         }
         let mut summary = std::mem::take(&mut self.summary);
         if let Type::Known(kind) = self.kind {
             summary.event_type = Some(kind.to_owned());
         }
-        EventItem::Event {
-            span,
-            summary: Box::new(summary),
-        }
+        EventItem::Event { span, summary: Box::new(summary) }
     }
 }
 
@@ -280,9 +254,7 @@ impl Listener for WatchEvent {
         let found = self.literal.ending_in(octets).map(decode);
         self.literal.clear();
         if let Type::Begun { at } = self.kind {
-            let known = found
-                .as_deref()
-                .and_then(|found| TYPES.into_iter().find(|known| *known == found));
+            let known = found.as_deref().and_then(|found| TYPES.into_iter().find(|known| *known == found));
             self.kind = known.map_or(Type::Unknown { at, found }, Type::Known);
         } else if let Some(field) = self.field(self.member) {
             *field = found;

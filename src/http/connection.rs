@@ -215,7 +215,9 @@ impl Connection {
                                 let event = BodyEvent::Chunk(token);
                                 sink.event(HttpEvent::Body { index: body.index, side, event });
                             }
-                            Some(Step::Lenient(lenience, stamp)) => sink.event(HttpEvent::Lenient(lenience, stamp)),
+                            Some(Step::Lenient(lenience, stamp)) => {
+                                sink.event(HttpEvent::Lenient(lenience, stamp))
+                            }
                             Some(step) => {
                                 self.chunks_over(direction, step, piece.stamp, Some(piece.at), sink);
                                 break;

@@ -76,7 +76,8 @@ impl Exchanges {
             self.passed_over = passed_over;
             // A client that doesn't pipeline has its answer when it asks again.
             for exchange in self.exchanges_mut() {
-                exchange.doubtful |= exchange.response == Response::Awaited && exchange.passed_over < passed_over;
+                exchange.doubtful |=
+                    exchange.response == Response::Awaited && exchange.passed_over < passed_over;
             }
         }
         let index = self.add(Response::Awaited, method, passed_over);
@@ -123,7 +124,8 @@ impl Exchanges {
     /// A final response: its exchange, by number. Where its request wasn't
     /// seen it has one of its own.
     pub(super) fn respond(&mut self) -> Answered {
-        let of_its_own = Answered { index: self.next, method: Method::Other, undecided: None, passed: Vec::new() };
+        let of_its_own =
+            Answered { index: self.next, method: Method::Other, undecided: None, passed: Vec::new() };
         if self.take_unseen() {
             self.joined(Side::Response);
             return of_its_own;
@@ -225,7 +227,9 @@ impl Exchanges {
         };
         let Some(place) = place else { return false };
         match self.queue.get(place) {
-            Some(Slot::Exchange(exchange)) if exchange.request_over && exchange.response == Response::Over => {
+            Some(Slot::Exchange(exchange))
+                if exchange.request_over && exchange.response == Response::Over =>
+            {
                 self.queue.remove(place).is_some()
             }
             _ => false,
@@ -245,10 +249,13 @@ impl Exchanges {
 
     /// Nothing more comes of an exchange: whether it was open until now.
     pub(super) fn forget(&mut self, index: u64) -> bool {
-        let place = self.queue.iter().position(
-            |slot| matches!(slot, Slot::Exchange(exchange) if exchange.index == index),
-        );
-        let Some(Slot::Exchange(exchange)) = place.and_then(|place| self.queue.remove(place)) else { return false };
+        let place = self
+            .queue
+            .iter()
+            .position(|slot| matches!(slot, Slot::Exchange(exchange) if exchange.index == index));
+        let Some(Slot::Exchange(exchange)) = place.and_then(|place| self.queue.remove(place)) else {
+            return false;
+        };
         if exchange.response == Response::Awaited {
             self.awaited = self.awaited.saturating_sub(1);
         }

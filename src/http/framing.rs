@@ -248,7 +248,8 @@ mod tests {
         for invalid in ["5, 6", "-1", "+5", "0x5", "5 5", "18446744073709551616"] {
             assert_eq!(read(&[("Content-Length", invalid)]).0, None, "{invalid}");
         }
-        let different = of_response(&response(200, &[("Content-Length", "5"), ("Content-Length", "6")]), Method::Other);
+        let different =
+            of_response(&response(200, &[("Content-Length", "5"), ("Content-Length", "6")]), Method::Other);
         assert_eq!(
             different.framing.unwrap_err(),
             "Content-Length is given as \"5\" and as \"6\" (RFC 9112, section 6.3)"
@@ -276,7 +277,12 @@ mod tests {
 
     #[test]
     fn a_request_whose_last_coding_is_not_chunked_is_refused() {
-        let request = |coding| of_request(&RequestHead { fields: fields(&[("Transfer-Encoding", coding)]), ..Default::default() });
+        let request = |coding| {
+            of_request(&RequestHead {
+                fields: fields(&[("Transfer-Encoding", coding)]),
+                ..Default::default()
+            })
+        };
         assert_eq!(request("chunked").framing, Ok(Framing::Chunked));
         assert!(request("chunked, gzip").framing.is_err());
     }

@@ -103,7 +103,11 @@ impl Head {
                     self.take(piece, count);
                     self.end_line();
                     self.side = Some(side);
-                    return if self.octets.len() > limit { HeadStep::TooLong } else { HeadStep::StartLine(side) };
+                    return if self.octets.len() > limit {
+                        HeadStep::TooLong
+                    } else {
+                        HeadStep::StartLine(side)
+                    };
                 }
             }
         }
@@ -187,8 +191,13 @@ impl Head {
         let (line, fields, remarks) = self.lines();
         let mut words = line.split(' ');
         let mut word = || words.next().map(str::to_owned);
-        let head = RequestHead { method: word(), target: word(), version: word(), fields, stamp: self.first() };
-        let head = if self.side.is_some() { head } else { RequestHead { stamp: self.first(), ..Default::default() } };
+        let head =
+            RequestHead { method: word(), target: word(), version: word(), fields, stamp: self.first() };
+        let head = if self.side.is_some() {
+            head
+        } else {
+            RequestHead { stamp: self.first(), ..Default::default() }
+        };
         Said { head: Box::new(head), remarks }
     }
 
@@ -200,7 +209,11 @@ impl Head {
         let status = words.next().and_then(|status| status.parse().ok());
         let reason = Some(words.next().unwrap_or_default().trim_end().to_owned());
         let head = ResponseHead { status, reason, version, fields, stamp: self.first() };
-        let head = if self.side.is_some() { head } else { ResponseHead { stamp: self.first(), ..Default::default() } };
+        let head = if self.side.is_some() {
+            head
+        } else {
+            ResponseHead { stamp: self.first(), ..Default::default() }
+        };
         Said { head: Box::new(head), remarks }
     }
 
@@ -213,7 +226,10 @@ impl Head {
         let read = fields::parse(rest);
         let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
         let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
-        let others = read.remarks.iter().filter_map(|(lenience, line)| Some((*lenience, self.stamp_of(start + line)?)));
+        let others = read
+            .remarks
+            .iter()
+            .filter_map(|(lenience, line)| Some((*lenience, self.stamp_of(start + line)?)));
         (line, Some(read.fields), blank.into_iter().chain(bare_lf).chain(others).collect())
     }
 }

@@ -10,9 +10,7 @@ use super::half::{OpenBody, Reading};
 use super::head::{Head, Said};
 use super::held::Part;
 use super::search::{Found, Join};
-use super::{
-    BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, RequestHead, ResponseHead, Side,
-};
+use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, RequestHead, Side};
 use crate::chunk::{FramingFault, Lenience};
 use crate::tcp::Direction;
 use crate::units::Stamp;
@@ -89,7 +87,12 @@ impl Connection {
     /// A head ends before its empty line, since octets lack or since it is too
     /// long. Where `lost` names the packet at which that was clear, its body
     /// is lost too; else the connection ended, and its body is open.
-    pub(super) fn cut_head(&mut self, direction: Direction, lost: impl Into<Option<Stamp>>, sink: &mut impl HttpSink) {
+    pub(super) fn cut_head(
+        &mut self,
+        direction: Direction,
+        lost: impl Into<Option<Stamp>>,
+        sink: &mut impl HttpSink,
+    ) {
         let lost = lost.into();
         let Some(head) = self.take_head(direction) else { return };
         let Some(first) = head.first() else { return };
@@ -201,7 +204,8 @@ impl Connection {
             };
             server.passed_over.saturating_add(searched)
         });
-        let (index, given_up) = self.exchanges.request(Method::of(&said.head), passed_over, self.bounds.pipelined);
+        let (index, given_up) =
+            self.exchanges.request(Method::of(&said.head), passed_over, self.bounds.pipelined);
         sink.event(HttpEvent::Request { index, head: said.head });
         if let Some(index) = given_up.filter(|index| self.exchanges.remove_over(*index)) {
             sink.event(HttpEvent::ExchangeEnd { index });
@@ -250,7 +254,13 @@ impl Connection {
     }
 
     /// A body of which nobody knows how it is delimited.
-    fn unknown_body(&mut self, index: u64, direction: Direction, lost: Option<Stamp>, sink: &mut impl HttpSink) {
+    fn unknown_body(
+        &mut self,
+        index: u64,
+        direction: Direction,
+        lost: Option<Stamp>,
+        sink: &mut impl HttpSink,
+    ) {
         let half_closed = self.departure(direction.reverse()).is_some();
         self.half(direction).body = Some(OpenBody { index, framing: None, lacks: false, half_closed });
         self.body_event(index, direction, BodyEvent::Begin { framing: None, joined: None }, sink);
@@ -277,7 +287,13 @@ impl Connection {
     }
 
     /// A message without a body, whatever its direction's reader is at.
-    pub(super) fn empty_body(&mut self, index: u64, direction: Direction, stamp: Stamp, sink: &mut impl HttpSink) {
+    pub(super) fn empty_body(
+        &mut self,
+        index: u64,
+        direction: Direction,
+        stamp: Stamp,
+        sink: &mut impl HttpSink,
+    ) {
         let begin = BodyEvent::Begin { framing: Some(Framing::None), joined: None };
         self.body_event(index, direction, begin, sink);
         let end = BodyEvent::End { end: BodyEnd::Complete, stamp: Some(stamp), reset: false, fault: None };
@@ -315,7 +331,13 @@ impl Connection {
     }
 
     /// RFC 7540 §3.2: the connection goes on as HTTP/2.
-    fn to_http2(&mut self, answered: &Answered, direction: Direction, stamp: Stamp, sink: &mut impl HttpSink) {
+    fn to_http2(
+        &mut self,
+        answered: &Answered,
+        direction: Direction,
+        stamp: Stamp,
+        sink: &mut impl HttpSink,
+    ) {
         self.no_tunnel(answered, direction, sink);
         self.empty_body(answered.index, direction, stamp, sink);
         self.close(sink);
@@ -340,4 +362,3 @@ fn remark(remarks: &[(Lenience, Stamp)], sink: &mut impl HttpSink) {
         sink.event(HttpEvent::Lenient(lenience, stamp));
     }
 }
-

@@ -111,7 +111,11 @@ pub(super) fn foreign(octets: &[u8]) -> Option<Protocol> {
         // RFC 8446 §5.1: a record's type and legacy version.
         [0x14..=0x17, 3, ..] => Some(Protocol::Tls),
         [0, ..] => {
-            let fits = octets.iter().zip(SETTINGS).enumerate().all(|(place, (octet, fit))| place == 2 || *octet == fit);
+            let fits = octets
+                .iter()
+                .zip(SETTINGS)
+                .enumerate()
+                .all(|(place, (octet, fit))| place == 2 || *octet == fit);
             match fits {
                 true if octets.len() < SETTINGS.len() => None,
                 true => Some(Protocol::Http2),
@@ -169,7 +173,9 @@ mod tests {
 
     #[test]
     fn nothing_is_called_other_too_early() {
-        for start in ["G", "GET", "GET ", "GET /", "GET / HTTP/1", "HTTP/1.1 2", "HTTP/1.1 200", "HTTP/1.1 200 OK\r"] {
+        for start in
+            ["G", "GET", "GET ", "GET /", "GET / HTTP/1", "HTTP/1.1 2", "HTTP/1.1 200", "HTTP/1.1 200 OK\r"]
+        {
             assert_eq!(read(None, start), (LineStep::More, start.len()), "{start:?}");
         }
     }

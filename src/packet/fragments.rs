@@ -34,11 +34,7 @@ impl Key {
             Addresses::V4(from, to) => (Hosts::V4(*from, *to), Some(envelope.protocol)),
             Addresses::V6(from, to) => (Hosts::V6(*from, *to), None),
         };
-        Self {
-            hosts,
-            identification: envelope.identification,
-            protocol,
-        }
+        Self { hosts, identification: envelope.identification, protocol }
     }
 }
 
@@ -68,13 +64,7 @@ impl<'a> Fragment<'a> {
             return Err(Stop::Malformed);
         }
         let (key, protocol) = (Key::of(envelope), envelope.protocol);
-        Ok(Self {
-            key,
-            protocol,
-            at,
-            more: envelope.more,
-            octets,
-        })
+        Ok(Self { key, protocol, at, more: envelope.more, octets })
     }
 }
 
@@ -195,11 +185,7 @@ impl Fragments {
 
     /// How many datagrams never became whole, those that still may included.
     pub(super) fn incomplete(&self) -> u64 {
-        let waiting = self
-            .partials
-            .values()
-            .filter(|partial| !partial.echo)
-            .count();
+        let waiting = self.partials.values().filter(|partial| !partial.echo).count();
         self.dropped + self.expired + u64::try_from(waiting).unwrap_or(u64::MAX)
     }
 
@@ -230,9 +216,7 @@ impl Fragments {
         partial.insert(&fragment);
         self.cost += partial.cost - before;
         if partial.total == Some(partial.covered) {
-            return Ok(self
-                .remove(&fragment.key)
-                .map(|partial| partial.assemble(fragment.key)));
+            return Ok(self.remove(&fragment.key).map(|partial| partial.assemble(fragment.key)));
         }
         while self.cost > self.limit
             && let Some((_, key)) = self.by_age.first_key_value()
@@ -251,9 +235,7 @@ impl Fragments {
             return;
         };
         let expired = match (partial.since, stamp.at) {
-            (Some(since), Some(now)) => {
-                now.nanos_since(since) > Self::TIMEOUT_SECONDS * 1_000_000_000
-            }
+            (Some(since), Some(now)) => now.nanos_since(since) > Self::TIMEOUT_SECONDS * 1_000_000_000,
             _ => false,
         };
         if partial.echo && !echo {
@@ -275,16 +257,7 @@ impl Fragments {
 impl Partial {
     fn new(protocol: u8, age: u64, since: Option<Timestamp>, echo: bool) -> Self {
         let (ranges, cost) = (BTreeMap::new(), Fragments::OVERHEAD);
-        Self {
-            protocol,
-            age,
-            since,
-            ranges,
-            covered: 0,
-            total: None,
-            cost,
-            echo,
-        }
+        Self { protocol, age, since, ranges, covered: 0, total: None, cost, echo }
     }
 
     /// Keeps what of a fragment's octets is new.
@@ -308,22 +281,12 @@ impl Partial {
                 at = begin + range.wire;
                 continue;
             }
-            let stop = self
-                .ranges
-                .range(at..end)
-                .next()
-                .map_or(end, |(&begin, _)| begin);
+            let stop = self.ranges.range(at..end).next().map_or(end, |(&begin, _)| begin);
             let captured = octets.data().get(at - start..).unwrap_or_default();
             let data = captured.get(..stop - at).unwrap_or(captured).to_vec();
             self.cost += data.len() + Fragments::OVERHEAD;
             self.covered += stop - at;
-            self.ranges.insert(
-                at,
-                Range {
-                    data,
-                    wire: stop - at,
-                },
-            );
+            self.ranges.insert(at, Range { data, wire: stop - at });
             at = stop;
         }
     }
@@ -349,11 +312,6 @@ impl Partial {
                 break;
             }
         }
-        Datagram {
-            key,
-            protocol: self.protocol,
-            data,
-            wire: self.covered,
-        }
+        Datagram { key, protocol: self.protocol, data, wire: self.covered }
     }
 }

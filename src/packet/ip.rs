@@ -11,8 +11,8 @@ use std::net::SocketAddr;
 
 use etherparse::err::LenError;
 use etherparse::{
-    IpAuthHeaderSlice, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice,
-    Ipv6RawExtHeaderSlice, TcpHeaderSlice,
+    IpAuthHeaderSlice, Ipv4HeaderSlice, Ipv6FragmentHeaderSlice, Ipv6HeaderSlice, Ipv6RawExtHeaderSlice,
+    TcpHeaderSlice,
 };
 
 use super::octets::{Octets, Stop};
@@ -81,13 +81,7 @@ pub(super) struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     /// That of a whole datagram.
     pub(super) const fn new(protocol: u8, addresses: Addresses<'a>) -> Self {
-        Self {
-            protocol,
-            addresses,
-            identification: 0,
-            at: 0,
-            more: false,
-        }
+        Self { protocol, addresses, identification: 0, at: 0, more: false }
     }
 
     /// Before there was an IP header.
@@ -163,10 +157,7 @@ fn ipv6<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
 
 /// A field of a header.
 fn field<const N: usize>(header: &[u8], at: usize) -> Result<&[u8; N], Stop> {
-    header
-        .get(at..)
-        .and_then(<[u8]>::first_chunk)
-        .ok_or(Stop::Malformed)
+    header.get(at..).and_then(<[u8]>::first_chunk).ok_or(Stop::Malformed)
 }
 
 /// The length in a jumbo payload option (RFC 2675 §2), which counts from the
@@ -235,8 +226,8 @@ pub(super) fn carried<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) 
 
 /// A fragment header (RFC 8200 §4.5).
 fn ipv6_fragment<'a>(octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Step {
-    let header = Ipv6FragmentHeaderSlice::from_slice(octets.data())
-        .map_err(|error| missing(octets, &error))?;
+    let header =
+        Ipv6FragmentHeaderSlice::from_slice(octets.data()).map_err(|error| missing(octets, &error))?;
     octets.skip(header.slice().len())?;
     envelope.protocol = header.next_header().0;
     if header.is_fragmenting_payload() {
@@ -293,11 +284,7 @@ fn missing(octets: &Octets<'_>, error: &LenError) -> Stop {
 /// A TCP segment. The urgent pointer is not looked at: RFC 6093 §6 asks
 /// receivers to take urgent data in line.
 #[inline]
-pub(super) fn tcp<'a>(
-    addresses: Addresses<'_>,
-    octets: &mut Octets<'a>,
-    stamp: Stamp,
-) -> Decoded<'a> {
+pub(super) fn tcp<'a>(addresses: Addresses<'_>, octets: &mut Octets<'a>, stamp: Stamp) -> Decoded<'a> {
     use etherparse::err::tcp::HeaderSliceError;
     let header = match TcpHeaderSlice::from_slice(octets.data()) {
         Ok(header) => header,
@@ -314,19 +301,14 @@ pub(super) fn tcp<'a>(
     }
     // Where the IP header has no length, Ethernet's padding is still there.
     octets.drop_padding();
-    let (source, destination) =
-        addresses.with_ports(header.source_port(), header.destination_port());
+    let (source, destination) = addresses.with_ports(header.source_port(), header.destination_port());
     Decoded::Segment(Segment {
         stamp,
         source,
         destination,
         seq: header.sequence_number(),
         ack: header.ack().then(|| header.acknowledgment_number()),
-        flags: Flags {
-            syn: header.syn(),
-            fin: header.fin(),
-            rst: header.rst(),
-        },
+        flags: Flags { syn: header.syn(), fin: header.fin(), rst: header.rst() },
         payload: octets.data(),
         cut: u32::try_from(octets.cut()).unwrap_or(u32::MAX),
     })
@@ -336,18 +318,11 @@ pub(super) fn tcp<'a>(
 /// number are there, a gap of the payload's size stands for it. What is behind
 /// the cut is taken as usual: no options, no flags.
 #[cold]
-fn cut_tcp<'a>(
-    addresses: Addresses<'_>,
-    octets: &mut Octets<'a>,
-    stamp: Stamp,
-) -> Result<Segment<'a>, Stop> {
+fn cut_tcp<'a>(addresses: Addresses<'_>, octets: &mut Octets<'a>, stamp: Stamp) -> Result<Segment<'a>, Stop> {
     const MIN: usize = 20;
     let wire = octets.wire();
     let &[p, q, r, s, seq @ ..] = octets.take::<8>()?;
-    let ack = octets
-        .data()
-        .first_chunk()
-        .map(|ack| u32::from_be_bytes(*ack));
+    let ack = octets.data().first_chunk().map(|ack| u32::from_be_bytes(*ack));
     let header_len = match octets.data().get(4) {
         Some(offset) => usize::from(offset >> 4) * 4,
         None => MIN,
@@ -357,19 +332,14 @@ fn cut_tcp<'a>(
     }
     let payload = wire.checked_sub(header_len).ok_or(Stop::Malformed)?;
     let flags = octets.data().get(5).copied().unwrap_or(0);
-    let (source, destination) =
-        addresses.with_ports(u16::from_be_bytes([p, q]), u16::from_be_bytes([r, s]));
+    let (source, destination) = addresses.with_ports(u16::from_be_bytes([p, q]), u16::from_be_bytes([r, s]));
     Ok(Segment {
         stamp,
         source,
         destination,
         seq: u32::from_be_bytes(seq),
         ack: ack.filter(|_| flags & 0x10 != 0),
-        flags: Flags {
-            fin: flags & 1 != 0,
-            syn: flags & 2 != 0,
-            rst: flags & 4 != 0,
-        },
+        flags: Flags { fin: flags & 1 != 0, syn: flags & 2 != 0, rst: flags & 4 != 0 },
         payload: &[],
         cut: u32::try_from(payload).unwrap_or(u32::MAX),
     })

@@ -51,10 +51,7 @@ pub(super) fn ethernet(octets: &mut Octets<'_>) -> Step {
 }
 
 const fn is_tag(kind: u16) -> bool {
-    matches!(
-        kind,
-        ether::VLAN | ether::PROVIDER_VLAN | ether::VLAN_9100 | ether::VLAN_9200
-    )
+    matches!(kind, ether::VLAN | ether::PROVIDER_VLAN | ether::VLAN_9100 | ether::VLAN_9200)
 }
 
 /// What follows an ether type, or a length of IEEE 802.3.
@@ -105,9 +102,7 @@ pub(super) fn llc(octets: &mut Octets<'_>) -> Step {
             let snap = octets.take::<8>()?;
             let kind = u16::from_be_bytes([snap[6], snap[7]]);
             match [snap[3], snap[4], snap[5]] {
-                [0, 0, 0] | [0, 0, 0xf8] if kind > ether::MAX_LENGTH => {
-                    type_or_length(kind, octets)
-                }
+                [0, 0, 0] | [0, 0, 0xf8] if kind > ether::MAX_LENGTH => type_or_length(kind, octets),
                 _ => Err(Stop::NotTcp),
             }
         }
@@ -199,19 +194,13 @@ pub(super) fn nflog(octets: &mut Octets<'_>) -> Step {
 pub(super) fn pktap(octets: &mut Octets<'_>) -> Step {
     let header = octets.peek::<12>()?;
     let [length, _, link] = [0, 4, 8].map(|at| {
-        header
-            .get(at..)
-            .and_then(<[u8]>::first_chunk)
-            .map_or(0, |field| u32::from_le_bytes(*field))
+        header.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |field| u32::from_le_bytes(*field))
     });
     let length = usize::try_from(length).map_err(|_| Stop::Malformed)?;
     if length < 12 {
         return Err(Stop::Malformed);
     }
-    let layer = u16::try_from(link)
-        .ok()
-        .and_then(Layer::of_link)
-        .ok_or(Stop::NotTcp)?;
+    let layer = u16::try_from(link).ok().and_then(Layer::of_link).ok_or(Stop::NotTcp)?;
     octets.skip(length)?;
     Ok(layer)
 }

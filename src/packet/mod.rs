@@ -123,10 +123,7 @@ impl Decoder {
     /// A decoder that keeps within [`Limits::fragments`].
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self {
-            fragments: Fragments::new(limits.fragments),
-            datagram: None,
-        }
+        Self { fragments: Fragments::new(limits.fragments), datagram: None }
     }
 
     /// The TCP segment of a frame, or why there is none. It is borrowed from
@@ -180,12 +177,7 @@ impl Decoder {
     /// Takes a fragment, and reads the datagram that it makes whole. That may
     /// hold a tunnel with a fragment in turn.
     #[cold]
-    fn assemble(
-        &mut self,
-        envelope: &Envelope<'_>,
-        octets: Octets<'_>,
-        stamp: Stamp,
-    ) -> Decoded<'_> {
+    fn assemble(&mut self, envelope: &Envelope<'_>, octets: Octets<'_>, stamp: Stamp) -> Decoded<'_> {
         let last = self.datagram.as_ref();
         let mut whole = self.fragments.insert(envelope, octets, last, stamp);
         let datagram = loop {
@@ -218,10 +210,7 @@ impl<'a> Octets<'a> {
     /// All of a frame.
     #[inline]
     fn of(frame: &Frame<'a>) -> Self {
-        Self::new(
-            frame.data,
-            usize::try_from(frame.wire_len).unwrap_or(usize::MAX),
-        )
+        Self::new(frame.data, usize::try_from(frame.wire_len).unwrap_or(usize::MAX))
     }
 }
 
@@ -308,11 +297,7 @@ enum End {
 /// said. Each takes octets off (but for [`Layer::Carried`], which names one
 /// that does), so this ends.
 #[inline]
-fn walk<'a>(
-    mut layer: Layer,
-    octets: &mut Octets<'a>,
-    envelope: &mut Envelope<'a>,
-) -> Result<End, Stop> {
+fn walk<'a>(mut layer: Layer, octets: &mut Octets<'a>, envelope: &mut Envelope<'a>) -> Result<End, Stop> {
     loop {
         layer = match layer {
             Layer::Ip => ip::packet(octets, envelope)?,

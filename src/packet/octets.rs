@@ -32,11 +32,7 @@ impl<'a> Octets<'a> {
     /// `data` of `wire` octets; a `wire` below what was captured is not believed.
     #[inline]
     pub(super) fn new(data: &'a [u8], wire: usize) -> Self {
-        Self {
-            data,
-            wire: wire.max(data.len()),
-            padded: false,
-        }
+        Self { data, wire: wire.max(data.len()), padded: false }
     }
 
     /// The captured octets.
@@ -97,11 +93,7 @@ impl<'a> Octets<'a> {
 
     /// Why `need` octets aren't there.
     pub(super) const fn too_short(&self, need: usize) -> Stop {
-        if self.wire >= need {
-            Stop::CutHeaders
-        } else {
-            Stop::Malformed
-        }
+        if self.wire >= need { Stop::CutHeaders } else { Stop::Malformed }
     }
 
     /// Takes off all but the first `len` octets: a length field of this layer
@@ -141,11 +133,7 @@ mod tests {
     use super::*;
 
     /// What an operation leaves: the captured octets and those on the wire.
-    fn after<'a>(
-        data: &'a [u8],
-        wire: usize,
-        change: impl FnOnce(&mut Octets<'a>),
-    ) -> (&'a [u8], usize) {
+    fn after<'a>(data: &'a [u8], wire: usize, change: impl FnOnce(&mut Octets<'a>)) -> (&'a [u8], usize) {
         let mut octets = Octets::new(data, wire);
         change(&mut octets);
         (octets.data(), octets.wire())

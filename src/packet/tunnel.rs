@@ -28,10 +28,7 @@ pub(super) fn gre(octets: &mut Octets<'_>) -> Step {
     if flags & ROUTING != 0 {
         return Err(Stop::NotTcp);
     }
-    let options = [CHECKSUM, KEY, SEQUENCE]
-        .iter()
-        .filter(|&flag| flags & flag != 0)
-        .count();
+    let options = [CHECKSUM, KEY, SEQUENCE].iter().filter(|&flag| flags & flag != 0).count();
     octets.skip(options * 4)?;
     match protocol {
         // ERSPAN type I has no header of its own and no sequence number, which
@@ -97,9 +94,7 @@ pub(super) fn udp(octets: &mut Octets<'_>) -> Step {
         length => octets.limit(length.checked_sub(8).ok_or(Stop::Malformed)?),
     }
     // The port is the receiver's; a few senders use it at their end alone.
-    let tunnel = tunnel_of(destination)
-        .or_else(|| tunnel_of(source))
-        .ok_or(Stop::NotTcp)?;
+    let tunnel = tunnel_of(destination).or_else(|| tunnel_of(source)).ok_or(Stop::NotTcp)?;
     tunnel(octets)
 }
 
@@ -125,11 +120,7 @@ fn vxlan(octets: &mut Octets<'_>) -> Step {
         0x08 => [policy, group_high, group_low] == [0, 0, 0],
         _ => flags == 0x08 | GROUP,
     };
-    if fits && reserved == 0 {
-        Ok(Layer::Ethernet)
-    } else {
-        Err(Stop::NotTcp)
-    }
+    if fits && reserved == 0 { Ok(Layer::Ethernet) } else { Err(Stop::NotTcp) }
 }
 
 /// VXLAN with a next protocol (draft-ietf-nvo3-vxlan-gpe §3).
@@ -151,11 +142,7 @@ fn vxlan_gpe(octets: &mut Octets<'_>) -> Step {
 fn geneve(octets: &mut Octets<'_>) -> Step {
     let &[length, flags, high, low, _, _, _, reserved] = octets.take::<8>()?;
     let kind = u16::from_be_bytes([high, low]);
-    if length >> 6 != 0
-        || flags & 0x3f != 0
-        || reserved != 0
-        || kind <= link::ether_type::MAX_LENGTH
-    {
+    if length >> 6 != 0 || flags & 0x3f != 0 || reserved != 0 || kind <= link::ether_type::MAX_LENGTH {
         return Err(Stop::NotTcp);
     }
     octets.skip(usize::from(length) * 4)?;
@@ -194,11 +181,7 @@ fn gtp(octets: &mut Octets<'_>) -> Step {
 /// GRE over UDP (RFC 8086 §3): the flags that are reserved must be zero.
 fn gre_in_udp(octets: &mut Octets<'_>) -> Step {
     let header = octets.peek::<2>()?;
-    if u16::from_be_bytes(*header) & 0x4fff == 0 {
-        gre(octets)
-    } else {
-        Err(Stop::NotTcp)
-    }
+    if u16::from_be_bytes(*header) & 0x4fff == 0 { gre(octets) } else { Err(Stop::NotTcp) }
 }
 
 /// Teredo (RFC 4380 §5.1.1): authentication and origin may come before an IPv6
@@ -212,9 +195,5 @@ fn teredo(octets: &mut Octets<'_>) -> Step {
     }
     let header = octets.peek::<6>()?;
     let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
-    if header[0] >> 4 == 6 && octets.wire() == 40 + length {
-        Ok(Layer::Ip)
-    } else {
-        Err(Stop::NotTcp)
-    }
+    if header[0] >> 4 == 6 && octets.wire() == 40 + length { Ok(Layer::Ip) } else { Err(Stop::NotTcp) }
 }

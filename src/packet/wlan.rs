@@ -30,10 +30,7 @@ pub(super) fn radiotap(octets: &mut Octets<'_>) -> Step {
     let mut at = 8;
     let mut word = first;
     while word & EXTENDED != 0 {
-        let next = fields
-            .get(at..)
-            .and_then(<[u8]>::first_chunk)
-            .ok_or(Stop::Malformed)?;
+        let next = fields.get(at..).and_then(<[u8]>::first_chunk).ok_or(Stop::Malformed)?;
         word = u32::from_le_bytes(*next);
         at += 4;
     }
@@ -54,11 +51,7 @@ fn flagged(octets: &mut Octets<'_>, flags: u8) -> Step {
         return Err(Stop::NotTcp);
     }
     octets.drop_trailer(if flags & FCS != 0 { 4 } else { 0 });
-    if flags & PADDED != 0 {
-        data(octets, 4)
-    } else {
-        data(octets, 1)
-    }
+    if flags & PADDED != 0 { data(octets, 4) } else { data(octets, 1) }
 }
 
 /// LINKTYPE_IEEE802_11_AVS: a magic number and the header's length.
@@ -96,17 +89,14 @@ pub(super) fn ppi(octets: &mut Octets<'_>) -> Step {
     }
     let whole = octets.data();
     octets.skip(length)?;
-    let Ok(link) = u16::try_from(u32::from_le_bytes([
-        header[4], header[5], header[6], header[7],
-    ])) else {
+    let Ok(link) = u16::try_from(u32::from_le_bytes([header[4], header[5], header[6], header[7]])) else {
         return Err(Stop::NotTcp);
     };
     if link != IEEE802_11 {
         return Layer::of_link(link).ok_or(Stop::NotTcp);
     }
     let mut fields = whole.get(8..length).unwrap_or_default();
-    while let Some((&[kind_low, kind_high, len_low, len_high], value)) = fields.split_first_chunk()
-    {
+    while let Some((&[kind_low, kind_high, len_low, len_high], value)) = fields.split_first_chunk() {
         let len = usize::from(u16::from_le_bytes([len_low, len_high]));
         if u16::from_le_bytes([kind_low, kind_high]) == COMMON {
             // The lowest bit: the FCS is there. The third: it was wrong.
@@ -153,10 +143,7 @@ fn data(octets: &mut Octets<'_>, align: usize) -> Step {
     }
     let mut aggregate = false;
     if control & QOS != 0 {
-        let &qos = octets
-            .data()
-            .get(length)
-            .ok_or(octets.too_short(length + 1))?;
+        let &qos = octets.data().get(length).ok_or(octets.too_short(length + 1))?;
         aggregate = qos & AGGREGATE != 0;
         length += 2;
         if flags & ORDER != 0 {
@@ -164,11 +151,7 @@ fn data(octets: &mut Octets<'_>, align: usize) -> Step {
         }
     }
     octets.skip(length.next_multiple_of(align))?;
-    Ok(if aggregate {
-        Layer::Aggregate
-    } else {
-        Layer::Llc
-    })
+    Ok(if aggregate { Layer::Aggregate } else { Layer::Llc })
 }
 
 /// The first subframe of an A-MSDU (IEEE 802.11 §9.3.2.2): destination, source

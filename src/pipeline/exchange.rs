@@ -146,8 +146,13 @@ impl Exchange {
             Side::Response => {
                 self.head.framing = framing;
                 let response = self.head.response.clone().unwrap_or_default();
-                let resolved =
-                    resolve(options.expectation, self.head.request.as_ref(), &response, framing, joined.is_some());
+                let resolved = resolve(
+                    options.expectation,
+                    self.head.request.as_ref(),
+                    &response,
+                    framing,
+                    joined.is_some(),
+                );
                 self.head.expect = resolved.expect;
                 if framing == Some(Framing::Chunked) {
                     self.shortfalls.encoding = resolved.unsupported;
@@ -233,7 +238,8 @@ impl Exchange {
             self.tally.count(&judged.verdict);
         }
         emit(&Finding::Chunk(judged));
-        let Some(code) = options.violation(&judged.verdict) else { return };
+        let fails = options.allow.fails(&judged.verdict);
+        let Some(code) = ViolationCode::of(&judged.verdict).filter(|_| fails) else { return };
         let expect = self.head.expect;
         self.violation(
             judged.side,
@@ -279,7 +285,14 @@ impl Exchange {
         let stopped_in = progress.stopped_in;
         self.take_judgements(side, options, emit);
         if let Some(fault) = fault {
-            self.violation(side, ViolationCode::BadFraming, fault.chunk, Some(fault.stamp.frame), fault.message, emit);
+            self.violation(
+                side,
+                ViolationCode::BadFraming,
+                fault.chunk,
+                Some(fault.stamp.frame),
+                fault.message,
+                emit,
+            );
         } else if chunked && end == BodyEnd::Truncated {
             let message = message::truncated(side, reset, stopped_in.map(|s| (s.chunk, s.received, s.size)));
             let chunk = stopped_in.map(|stopped| stopped.chunk);
@@ -311,14 +324,14 @@ impl Tally {
     }
 }
 
-impl Options {
-    /// The violation that a verdict is, if it is one and not allowed.
-    fn violation(&self, verdict: &Verdict) -> Option<ViolationCode> {
+impl ViolationCode {
+    /// The violation that a verdict is, if it fails the check.
+    const fn of(verdict: &Verdict) -> Option<Self> {
         match verdict {
-            Verdict::Several => (!self.allow.several).then_some(ViolationCode::SeveralEvents),
-            Verdict::Part => (!self.allow.part).then_some(ViolationCode::PartialEvent),
-            Verdict::Mixed => (!self.allow.mixed).then_some(ViolationCode::MixedEvents),
-            Verdict::Invalid(_) => Some(ViolationCode::NotAnEvent),
+            Verdict::Several => Some(Self::SeveralEvents),
+            Verdict::Part => Some(Self::PartialEvent),
+            Verdict::Mixed => Some(Self::MixedEvents),
+            Verdict::Invalid(_) => Some(Self::NotAnEvent),
             Verdict::One | Verdict::Unverified(_) | Verdict::Unchecked(_) => None,
         }
     }

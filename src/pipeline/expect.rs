@@ -199,7 +199,9 @@ mod tests {
         ] {
             assert_eq!(auto(Some(target), 200, &[JSON]).expect, Some(Expect::Kind(Kind::Watch)), "{target}");
         }
-        for target in ["/api/v1/pods", "/api/v1/pods?watch=false", "/watch/api/", "/api/v1/watch", "/x?unwatch=1"] {
+        for target in
+            ["/api/v1/pods", "/api/v1/pods?watch=false", "/watch/api/", "/api/v1/watch", "/x?unwatch=1"]
+        {
             assert_eq!(auto(Some(target), 200, &[JSON]), Resolved::nothing(), "{target}");
         }
     }
@@ -233,7 +235,8 @@ mod tests {
         let gzip = auto(watch, 200, &[JSON, ("Content-Encoding", "gzip")]);
         assert_eq!(gzip.expect, Some(Expect::Kind(Kind::Watch)));
         assert_eq!(gzip.unsupported.as_deref(), Some("content coding gzip"));
-        let protobuf = auto(watch, 200, &[("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")]);
+        let protobuf =
+            auto(watch, 200, &[("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")]);
         assert!(protobuf.unsupported.is_some());
         let chunked = auto(watch, 200, &[JSON, ("Transfer-Encoding", "gzip, chunked")]);
         assert_eq!(chunked.unsupported.as_deref(), Some("transfer coding gzip"));

@@ -113,7 +113,13 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    pub(super) fn new(exchange: ExchangeId, side: Side, task: Task, check_utf8: bool, limits: &Limits) -> Self {
+    pub(super) fn new(
+        exchange: ExchangeId,
+        side: Side,
+        task: Task,
+        check_utf8: bool,
+        limits: &Limits,
+    ) -> Self {
         let (mode, kind) = match task {
             Task::Pass(reason) => (Mode::Off(reason), Kind::Json),
             Task::Check { kind, joined: true } => (Mode::Searching(AFTER_JOIN), kind),
@@ -365,7 +371,8 @@ impl Judge {
 
     /// Lets go of the chunks whose verdict is known, or of `all`.
     fn release(&mut self, all: bool) {
-        let open = if all || self.skipping || matches!(self.mode, Mode::Off(_)) { None } else { self.framer.open() };
+        let open =
+            if all || self.skipping || matches!(self.mode, Mode::Off(_)) { None } else { self.framer.open() };
         let known = open.map_or(u64::MAX, |open| open.start);
         loop {
             let guessing = matches!(self.mode, Mode::Guessing { .. });
@@ -423,7 +430,10 @@ impl Judge {
             ));
         }
         if chunk.unfinished {
-            return Verdict::Unchecked(Some(format!("only {} of its {} octets came", chunk.received, chunk.size)));
+            return Verdict::Unchecked(Some(format!(
+                "only {} of its {} octets came",
+                chunk.received, chunk.size
+            )));
         }
         if let Some(reason) = waiting.unknown {
             return Verdict::Unverified(reason.to_owned());
@@ -433,7 +443,9 @@ impl Judge {
         }
         waiting.overlap.verdict().unwrap_or_else(|| {
             if waiting.filler || self.kind == Kind::Sse {
-                Verdict::Unchecked(Some("comments alone, as servers send them to keep a stream alive".to_owned()))
+                Verdict::Unchecked(Some(
+                    "comments alone, as servers send them to keep a stream alive".to_owned(),
+                ))
             } else {
                 Verdict::Invalid(Fault { at: waiting.range.start, message: "white space alone".to_owned() })
             }

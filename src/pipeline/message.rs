@@ -26,7 +26,8 @@ fn invalid(judged: &JudgedChunk, fault: &Fault, expect: Option<Expect>) -> Strin
         Some(Expect::Kind(Kind::Sse)) => "a server-sent event",
         _ => "an event",
     };
-    let beside = if judged.events.is_empty() { String::new() } else { format!(" beside {}", list(&contents(judged))) };
+    let beside =
+        if judged.events.is_empty() { String::new() } else { format!(" beside {}", list(&contents(judged))) };
     format!("holds something that isn't {what}{beside}: {} (at {place})", fault.message)
 }
 

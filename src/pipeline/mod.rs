@@ -20,7 +20,8 @@ use crate::capture::{CaptureError, CaptureFormat, CaptureReader, LinkType, Probl
 use crate::http::Protocol;
 use crate::packet::{self, Decoded, Decoder};
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, OtherStream, Outcome, Report, Totals,
+    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, OtherStream, Outcome, Report,
+    Totals,
 };
 use crate::tcp::{Close, Direction, Opening, Piece, Reassembler, StreamItem};
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
@@ -43,10 +44,14 @@ pub enum AnalysisError {
     #[error("{0}")]
     Io(#[source] io::Error),
     /// No packet of the capture has a link type that is read.
-    #[error("the link type {0} isn't supported: record on another interface, or convert the capture with editcap -T")]
+    #[error(
+        "the link type {0} isn't supported: record on another interface, or convert the capture with editcap -T"
+    )]
     UnsupportedLink(String),
     /// The input is no HTTP response.
-    #[error("no HTTP/1 response begins at offset 0: write one with curl --raw -i, or leave out --raw for a capture")]
+    #[error(
+        "no HTTP/1 response begins at offset 0: write one with curl --raw -i, or leave out --raw for a capture"
+    )]
     NotHttp,
     /// A report can't be written.
     #[error("{0}")]
@@ -142,7 +147,8 @@ impl<'a> Analysis<'a> {
             if joined {
                 names.push(name);
             }
-            outcome = source.map_err(AnalysisError::Io).and_then(|source| recording.read(source, &mut self.output));
+            outcome =
+                source.map_err(AnalysisError::Io).and_then(|source| recording.read(source, &mut self.output));
             if outcome.is_err() {
                 break;
             }
@@ -181,7 +187,8 @@ impl<'a> Analysis<'a> {
             let piece = Piece { at, bytes, stamp, released: stamp, segment_start: at == 0 };
             at += len as u64;
             let output = &mut self.output;
-            conversation.push(StreamItem::Data(Direction::Backward, piece), self.options, &mut |f| output.emit(f));
+            conversation
+                .push(StreamItem::Data(Direction::Backward, piece), self.options, &mut |f| output.emit(f));
             self.output.check()?;
         }
         let output = &mut self.output;
@@ -313,7 +320,11 @@ impl<'o> Recording<'o> {
         outcome
     }
 
-    fn frames<R: Read>(&mut self, reader: &mut CaptureReader<R>, output: &mut Output<'_>) -> Result<(), AnalysisError> {
+    fn frames<R: Read>(
+        &mut self,
+        reader: &mut CaptureReader<R>,
+        output: &mut Output<'_>,
+    ) -> Result<(), AnalysisError> {
         while let Some(frame) = reader.next_frame()? {
             if let Some(at) = frame.stamp.at {
                 self.times = Some((self.times.map_or(at, |(first, _)| first), at));
@@ -430,7 +441,9 @@ impl Streams<'_> {
         match item {
             StreamItem::Open(opening) => {
                 let filters = &self.options.filters;
-                if filters.selects_stream(stream.0) && filters.selects_endpoints(opening.initiator, opening.responder) {
+                if filters.selects_stream(stream.0)
+                    && filters.selects_endpoints(opening.initiator, opening.responder)
+                {
                     self.selected += 1;
                     self.slots.insert(stream, Slot::Quiet(opening));
                 }
@@ -477,7 +490,9 @@ impl Streams<'_> {
         for ((protocol, count), first) in self.counts.iter().zip(self.first_others) {
             let (code, what) = match protocol {
                 Protocol::Tls => ("encrypted-stream", "TLS: record on the side of a proxy where it is plain"),
-                Protocol::Http2 => ("http2-stream", "HTTP/2, which has no chunks: ask the server for HTTP/1.1"),
+                Protocol::Http2 => {
+                    ("http2-stream", "HTTP/2, which has no chunks: ask the server for HTTP/1.1")
+                }
                 Protocol::Other => continue,
             };
             if let Some(first) = first {
@@ -486,7 +501,10 @@ impl Streams<'_> {
                     code,
                     None,
                     *count,
-                    format!("{count} {} {speak} {what} (the first is stream {first})", plural(*count, "stream")),
+                    format!(
+                        "{count} {} {speak} {what} (the first is stream {first})",
+                        plural(*count, "stream")
+                    ),
                 );
             }
         }

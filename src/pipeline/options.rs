@@ -8,6 +8,7 @@ use regex::Regex;
 
 use crate::event::Kind;
 use crate::limits::Limits;
+use crate::verdict::Allow;
 
 /// What each chunk of a response must hold exactly one of (`--expect`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -19,21 +20,6 @@ pub enum Expectation {
     Kind(Kind),
     /// Anything: only the framing is checked.
     Any,
-}
-
-/// Findings that shall not fail the check (`--allow`). They are still shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Allow {
-    /// Chunks that hold several whole events.
-    pub several: bool,
-    /// Chunks that hold a part of one event.
-    pub part: bool,
-    /// Chunks that hold octets of several events, of which one isn't whole.
-    pub mixed: bool,
-    /// Chunks that can't be checked, since the capture lacks octets.
-    pub gaps: bool,
-    /// That nothing was there to check.
-    pub nothing: bool,
 }
 
 /// Which exchanges are counted and judged. An empty list selects all; a list

@@ -166,7 +166,13 @@ pub(super) struct Problems {
 
 impl Problems {
     /// A problem of the capture as a whole.
-    pub(super) fn capture(&mut self, code: &'static str, frame: Option<FrameNo>, count: u64, message: String) {
+    pub(super) fn capture(
+        &mut self,
+        code: &'static str,
+        frame: Option<FrameNo>,
+        count: u64,
+        message: String,
+    ) {
         self.named.push(Problem { code, stream: None, frame, count, message });
     }
 

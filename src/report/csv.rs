@@ -58,11 +58,7 @@ impl<W: Write> CsvReport<W> {
     }
 
     fn begin(&mut self) -> io::Result<()> {
-        if std::mem::replace(&mut self.begun, true) {
-            Ok(())
-        } else {
-            self.out.write_all(HEADER.as_bytes())
-        }
+        if std::mem::replace(&mut self.begun, true) { Ok(()) } else { self.out.write_all(HEADER.as_bytes()) }
     }
 
     fn chunk(&mut self, judged: &JudgedChunk) -> io::Result<()> {
@@ -81,18 +77,9 @@ impl<W: Write> CsvReport<W> {
         self.maybe_number(Some(chunk.size));
         self.maybe_number(Some(chunk.received));
         self.row.push(b',');
-        append_field(
-            &mut self.row,
-            chunk.extensions().unwrap_or_default().as_bytes(),
-        );
+        append_field(&mut self.row, chunk.extensions().unwrap_or_default().as_bytes());
         self.maybe_number(Some(chunk.offset));
-        let frames = || {
-            chunk
-                .trail
-                .iter()
-                .filter_map(|run| run.frame)
-                .filter(|_| packets)
-        };
+        let frames = || chunk.trail.iter().filter_map(|run| run.frame).filter(|_| packets);
         self.maybe_number(frames().min().map(|frame| frame.get()));
         self.maybe_number(frames().max().map(|frame| frame.get()));
         self.maybe_time(chunk.first.at.filter(|_| packets));
@@ -115,21 +102,12 @@ impl<W: Write> CsvReport<W> {
     }
 
     fn event_types(&mut self, judged: &JudgedChunk) {
-        let mut types = judged
-            .events
-            .iter()
-            .filter_map(|event| event.summary.event_type.as_deref());
+        let mut types = judged.events.iter().filter_map(|event| event.summary.event_type.as_deref());
         if let (Some(first), None) = (types.next(), types.next()) {
             return append_field(&mut self.row, first.as_bytes());
         }
-        let types = judged
-            .events
-            .iter()
-            .filter_map(|event| event.summary.event_type.as_deref());
-        append_field(
-            &mut self.row,
-            types.collect::<Vec<_>>().join(" ").as_bytes(),
-        );
+        let types = judged.events.iter().filter_map(|event| event.summary.event_type.as_deref());
+        append_field(&mut self.row, types.collect::<Vec<_>>().join(" ").as_bytes());
     }
 
     fn payload(&mut self, judged: &JudgedChunk) -> io::Result<()> {
@@ -152,8 +130,7 @@ impl<W: Write> CsvReport<W> {
             Some(Excerpt::Octets(octets)) => {
                 self.row.extend_from_slice(b"base64:");
                 for piece in octets.chunks(PIECE) {
-                    self.row
-                        .extend_from_slice(STANDARD.encode(piece).as_bytes());
+                    self.row.extend_from_slice(STANDARD.encode(piece).as_bytes());
                     self.pass_on_if_long()?;
                 }
             }
@@ -176,11 +153,7 @@ impl<W: Write> CsvReport<W> {
     }
 
     fn pass_on_if_long(&mut self) -> io::Result<()> {
-        if self.row.len() >= PIECE {
-            self.pass_on()
-        } else {
-            Ok(())
-        }
+        if self.row.len() >= PIECE { self.pass_on() } else { Ok(()) }
     }
 
     fn pass_on(&mut self) -> io::Result<()> {
@@ -198,8 +171,7 @@ fn needs_quotes(field: &[u8]) -> bool {
 /// RFC 4180 §2.7: a quote within a quoted field is doubled.
 fn append_quoted(row: &mut Vec<u8>, octets: &[u8]) {
     let mut rest = octets;
-    while let Some((before, behind)) =
-        memchr::memchr(b'"', rest).and_then(|at| rest.split_at_checked(at + 1))
+    while let Some((before, behind)) = memchr::memchr(b'"', rest).and_then(|at| rest.split_at_checked(at + 1))
     {
         row.extend_from_slice(before);
         row.push(b'"');
@@ -227,11 +199,7 @@ impl<W: Write> Report for CsvReport<W> {
                 self.begin()
             }
             Finding::Exchange(head) => {
-                if let Some(target) = head
-                    .request
-                    .as_ref()
-                    .and_then(|request| request.target.as_deref())
-                {
+                if let Some(target) = head.request.as_ref().and_then(|request| request.target.as_deref()) {
                     let mut field = Vec::with_capacity(target.len());
                     append_field(&mut field, target.as_bytes());
                     self.targets.insert(head.id, field.into_boxed_slice());
@@ -280,15 +248,9 @@ mod tests {
             match c {
                 '"' if quoted && rest.next_if_eq(&'"').is_some() => field.push('"'),
                 '"' => {
-                    assert!(
-                        quoted || field.is_empty(),
-                        "a quote within a field: {field}"
-                    );
+                    assert!(quoted || field.is_empty(), "a quote within a field: {field}");
                     quoted = !quoted;
-                    assert!(
-                        quoted || matches!(rest.peek(), Some(',' | '\r')),
-                        "text behind a quote"
-                    );
+                    assert!(quoted || matches!(rest.peek(), Some(',' | '\r')), "text behind a quote");
                 }
                 c if quoted => field.push(c),
                 ',' => row.push(std::mem::take(&mut field)),
@@ -303,10 +265,7 @@ mod tests {
                 }
             }
         }
-        assert!(
-            !quoted && row.is_empty() && field.is_empty(),
-            "no line end at the end"
-        );
+        assert!(!quoted && row.is_empty() && field.is_empty(), "no line end at the end");
         rows
     }
 
@@ -333,10 +292,7 @@ mod tests {
 
     #[test]
     fn the_rows_of_a_watch_read_so() {
-        insta::assert_snapshot!(written(
-            Payload::Full,
-            &samples::one_watch("k8s-watch.pcap")
-        ));
+        insta::assert_snapshot!(written(Payload::Full, &samples::one_watch("k8s-watch.pcap")));
     }
 
     #[test]
@@ -367,22 +323,12 @@ mod tests {
     #[test]
     fn what_is_unknown_is_empty() {
         let rows = named(&written(Payload::None, &samples::raw()));
-        for name in [
-            "stream",
-            "target",
-            "extensions",
-            "first_frame",
-            "last_frame",
-            "first_time",
-            "time",
-            "payload",
-        ] {
+        for name in
+            ["stream", "target", "extensions", "first_frame", "last_frame", "first_time", "time", "payload"]
+        {
             assert_eq!(rows[0][name], "", "{name}");
         }
-        assert_eq!(
-            (rows[0]["capture"].as_str(), rows[0]["exchange"].as_str()),
-            ("-", "0")
-        );
+        assert_eq!((rows[0]["capture"].as_str(), rows[0]["exchange"].as_str()), ("-", "0"));
     }
 
     #[test]
@@ -409,19 +355,10 @@ mod tests {
     #[test]
     fn frames_and_times_are_the_first_and_the_last() {
         let rows = named(&written(Payload::Preview, &samples::one_watch("x")));
-        assert_eq!(
-            (
-                rows[0]["first_frame"].as_str(),
-                rows[0]["last_frame"].as_str()
-            ),
-            ("8", "9")
-        );
+        assert_eq!((rows[0]["first_frame"].as_str(), rows[0]["last_frame"].as_str()), ("8", "9"));
         assert_eq!(rows[0]["first_time"], "2023-08-02T13:10:02.008000Z");
         assert_eq!(rows[0]["time"], "2023-08-02T13:10:02.009000Z");
-        assert_eq!(
-            rows[0]["target"],
-            "/api/v1/watch/namespaces/kube-system/configmaps/coredns"
-        );
+        assert_eq!(rows[0]["target"], "/api/v1/watch/namespaces/kube-system/configmaps/coredns");
         assert_eq!(rows[0]["event_types"], "ADDED");
     }
 }

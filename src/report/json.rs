@@ -52,10 +52,7 @@ enum Part {
 
 impl Part {
     const fn of(self, exchange: ExchangeId) -> Slot {
-        Slot {
-            exchange,
-            part: self as u8,
-        }
+        Slot { exchange, part: self as u8 }
     }
 }
 
@@ -141,8 +138,7 @@ impl<W: Write> JsonReport<W> {
 
     /// Puts what was written behind a part.
     fn put(&mut self, part: Slot) -> io::Result<()> {
-        self.text
-            .pass_on(&mut |octets| self.spool.append(part, octets))
+        self.text.pass_on(&mut |octets| self.spool.append(part, octets))
     }
 
     fn exchange_end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
@@ -153,11 +149,7 @@ impl<W: Write> JsonReport<W> {
         self.put(Part::Request.of(id))?;
         self.response(end, lists);
         self.put(Part::Response.of(id))?;
-        if side_is_there(
-            end.head.response.is_some(),
-            end.response_body.as_ref(),
-            lists.response_chunks,
-        ) {
+        if side_is_there(end.head.response.is_some(), end.response_body.as_ref(), lists.response_chunks) {
             self.close_body(id, end.response_body.as_ref(), lists.response_chunks);
         }
         let text = &mut self.text;
@@ -191,11 +183,7 @@ impl<W: Write> JsonReport<W> {
         members::endpoints(text, &end.head);
         text.next_line(10);
         text.key(key!("request"));
-        if !side_is_there(
-            end.head.request.is_some(),
-            end.request_body.as_ref(),
-            chunks,
-        ) {
+        if !side_is_there(end.head.request.is_some(), end.request_body.as_ref(), chunks) {
             return text.raw("null");
         }
         let unseen = Default::default();
@@ -212,21 +200,13 @@ impl<W: Write> JsonReport<W> {
 
     /// From behind the request's chunks to the response's.
     fn response(&mut self, end: &ExchangeEnd, lists: Open) {
-        if side_is_there(
-            end.head.request.is_some(),
-            end.request_body.as_ref(),
-            lists.request_chunks,
-        ) {
+        if side_is_there(end.head.request.is_some(), end.request_body.as_ref(), lists.request_chunks) {
             self.close_body(end.head.id, end.request_body.as_ref(), lists.request_chunks);
         }
         let text = &mut self.text;
         text.next_line(10);
         text.key(key!("response"));
-        if !side_is_there(
-            end.head.response.is_some(),
-            end.response_body.as_ref(),
-            lists.response_chunks,
-        ) {
+        if !side_is_there(end.head.response.is_some(), end.response_body.as_ref(), lists.response_chunks) {
             return text.raw("null");
         }
         let unseen = Default::default();
@@ -327,11 +307,7 @@ impl<W: Write> JsonReport<W> {
             before.extend_from_slice(octets);
             Ok(())
         })?;
-        let after: &[u8] = if exchanges {
-            b"\n      ]\n    }"
-        } else {
-            b"]\n    }"
-        };
+        let after: &[u8] = if exchanges { b"\n      ]\n    }" } else { b"]\n    }" };
         self.last = Some(Ready { before, after });
         Ok(())
     }
@@ -475,16 +451,12 @@ mod tests {
                 break;
             }
         }
-        document(payload, &findings)["captures"][0]["exchanges"][0]["response"]["body"]["chunks"][0]
-            .clone()
+        document(payload, &findings)["captures"][0]["exchanges"][0]["response"]["body"]["chunks"][0].clone()
     }
 
     #[test]
     fn the_document_of_a_watch_reads_so() {
-        insta::assert_snapshot!(written(
-            Payload::Full,
-            &samples::one_watch("k8s-watch.pcap")
-        ));
+        insta::assert_snapshot!(written(Payload::Full, &samples::one_watch("k8s-watch.pcap")));
     }
 
     #[test]
@@ -498,25 +470,11 @@ mod tests {
     fn exchanges_are_in_order_whatever_order_they_begin_and_end_in() {
         let document = document(Payload::None, &samples::everything());
         let exchanges = document["captures"][0]["exchanges"].as_array().unwrap();
-        let places: Vec<_> = exchanges
-            .iter()
-            .map(|exchange| (&exchange["stream"], &exchange["index"]))
-            .collect();
+        let places: Vec<_> =
+            exchanges.iter().map(|exchange| (&exchange["stream"], &exchange["index"])).collect();
         assert_eq!(json!(places), json!([[0, 0], [0, 1], [1, 0]]));
-        assert_eq!(
-            exchanges[1]["response"]["body"]["chunks"]
-                .as_array()
-                .unwrap()
-                .len(),
-            8
-        );
-        assert_eq!(
-            exchanges[2]["request"]["body"]["chunks"]
-                .as_array()
-                .unwrap()
-                .len(),
-            1
-        );
+        assert_eq!(exchanges[1]["response"]["body"]["chunks"].as_array().unwrap().len(), 8);
+        assert_eq!(exchanges[2]["request"]["body"]["chunks"].as_array().unwrap().len(), 1);
         assert_eq!(exchanges[2]["response"], Value::Null);
         assert_eq!(exchanges[2]["violations"][0]["side"], "request");
         assert_eq!(exchanges[1]["request"], Value::Null);
@@ -534,10 +492,8 @@ mod tests {
         let captures = document["captures"].as_array().unwrap();
         let formats: Vec<_> = captures.iter().map(|capture| &capture["format"]).collect();
         assert_eq!(json!(formats), json!(["pcap", null, "pcap", "http"]));
-        let exchanges: Vec<_> = captures
-            .iter()
-            .map(|capture| capture["exchanges"].as_array().unwrap().len())
-            .collect();
+        let exchanges: Vec<_> =
+            captures.iter().map(|capture| capture["exchanges"].as_array().unwrap().len()).collect();
         assert_eq!(exchanges, [1, 0, 3, 1]);
         assert_eq!(captures[1]["path"], "notes.txt");
         assert_eq!(captures[1]["problems"].as_array().unwrap().len(), 1);
@@ -575,10 +531,7 @@ mod tests {
                     len: 1,
                     frame: frame.map(crate::units::FrameNo::new),
                 };
-                chunk.chunk.trail = [Some(9), Some(7), None, Some(9), Some(8)]
-                    .map(run)
-                    .into_iter()
-                    .collect();
+                chunk.chunk.trail = [Some(9), Some(7), None, Some(9), Some(8)].map(run).into_iter().collect();
             }
         }
         let document = document(Payload::None, &findings);
@@ -592,29 +545,20 @@ mod tests {
             chunk.chunk.payload = "héllo \u{0}".into();
             chunk.chunk.received = 8;
         });
-        assert_eq!(
-            (&chunk["payload"], &chunk["encoding"]),
-            (&json!("héllo \u{0}"), &json!("utf-8"))
-        );
+        assert_eq!((&chunk["payload"], &chunk["encoding"]), (&json!("héllo \u{0}"), &json!("utf-8")));
         assert_eq!(chunk.get("payload_cut"), None);
         let chunk = one_chunk(Payload::Full, |chunk| {
             chunk.chunk.payload = b"ab\xff".to_vec();
             chunk.chunk.received = 3;
             chunk.utf8 = Some(false);
         });
-        assert_eq!(
-            (&chunk["payload"], &chunk["encoding"]),
-            (&json!("YWL/"), &json!("base64"))
-        );
+        assert_eq!((&chunk["payload"], &chunk["encoding"]), (&json!("YWL/"), &json!("base64")));
         // What was kept is UTF-8, but not what was not.
         let chunk = one_chunk(Payload::Full, |chunk| {
             chunk.chunk.received = 9;
             chunk.utf8 = Some(false);
         });
-        assert_eq!(
-            (&chunk["payload"], &chunk["encoding"]),
-            (&json!("aGVsbG8="), &json!("base64"))
-        );
+        assert_eq!((&chunk["payload"], &chunk["encoding"]), (&json!("aGVsbG8="), &json!("base64")));
         assert_eq!(chunk["payload_cut"], true);
     }
 
@@ -626,10 +570,7 @@ mod tests {
                 chunk.chunk.received = 5;
                 chunk.utf8 = utf8;
             });
-            assert_eq!(
-                (&chunk["payload"], &chunk["encoding"]),
-                (&json!("caf"), &json!("utf-8"))
-            );
+            assert_eq!((&chunk["payload"], &chunk["encoding"]), (&json!("caf"), &json!("utf-8")));
             assert_eq!(chunk["payload_cut"], true);
         }
         // The same octets are no text where nothing follows.
@@ -670,10 +611,7 @@ mod tests {
     #[test]
     fn no_payload_has_no_encoding() {
         let chunk = one_chunk(Payload::None, |_| {});
-        assert_eq!(
-            (&chunk["payload"], &chunk["encoding"]),
-            (&Value::Null, &Value::Null)
-        );
+        assert_eq!((&chunk["payload"], &chunk["encoding"]), (&Value::Null, &Value::Null));
         assert_eq!(chunk.get("payload_cut"), None);
     }
 
@@ -711,28 +649,15 @@ mod tests {
         }
         for index in 1..=300 {
             for &id in &ids {
-                findings.push(Made::Chunk(samples::chunk(
-                    id,
-                    index,
-                    0,
-                    "x".repeat(2000).as_bytes(),
-                )));
+                findings.push(Made::Chunk(samples::chunk(id, index, 0, "x".repeat(2000).as_bytes())));
             }
         }
         for &id in &ids {
-            let tally = crate::report::Tally {
-                unchecked: 300,
-                ..Default::default()
-            };
+            let tally = crate::report::Tally { unchecked: 300, ..Default::default() };
             let body = samples::chunked(600_000, 300, crate::http::BodyEnd::Open);
             let head = samples::watch_head(id);
             let verdict = crate::report::ExchangeVerdict::Unchecked;
-            findings.push(Made::ExchangeEnd(samples::end(
-                head,
-                Some(body),
-                verdict,
-                tally,
-            )));
+            findings.push(Made::ExchangeEnd(samples::end(head, Some(body), verdict, tally)));
         }
         findings.push(end);
         // 24 MB: more than the spool keeps in memory.
@@ -740,12 +665,7 @@ mod tests {
         let exchanges = document["captures"][0]["exchanges"].as_array().unwrap();
         let places: Vec<_> = exchanges
             .iter()
-            .map(|exchange| {
-                (
-                    exchange["stream"].as_u64().unwrap(),
-                    exchange["index"].as_u64().unwrap(),
-                )
-            })
+            .map(|exchange| (exchange["stream"].as_u64().unwrap(), exchange["index"].as_u64().unwrap()))
             .collect();
         assert_eq!(places.len(), 40);
         assert!(places.is_sorted());

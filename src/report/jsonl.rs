@@ -13,9 +13,7 @@ use super::json::members;
 use super::json::text::{JsonText, Style, key};
 use crate::http::Side;
 use crate::report::payload::Payload;
-use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, Report,
-};
+use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, Report};
 
 /// Writes a JSON object a line.
 #[derive(Debug)]
@@ -50,8 +48,7 @@ impl<W: Write> JsonlReport<W> {
 
     fn begin_in(&mut self, record: &str, id: ExchangeId) {
         self.begin(record);
-        self.text
-            .maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
+        self.text.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
         self.text.number(key!("exchange"), id.index);
     }
 
@@ -66,8 +63,7 @@ impl<W: Write> JsonlReport<W> {
         self.begin("capture");
         self.text.literal(key!("path"), &self.capture);
         self.text.name(key!("schema"), Some(members::SCHEMA));
-        self.text
-            .name(key!("version"), Some(env!("CARGO_PKG_VERSION")));
+        self.text.name(key!("version"), Some(env!("CARGO_PKG_VERSION")));
         self.end()
     }
 
@@ -194,9 +190,7 @@ impl<W: Write> Report for JsonlReport<W> {
                     self.text.name(key!("side"), Some("request"));
                 }
                 let out = &mut self.out;
-                members::chunk(&mut self.text, chunk, self.payload, &mut |octets| {
-                    out.write_all(octets)
-                })?;
+                members::chunk(&mut self.text, chunk, self.payload, &mut |octets| out.write_all(octets))?;
                 self.end()
             }
             Finding::Violation(violation) => {
@@ -212,8 +206,7 @@ impl<W: Write> Report for JsonlReport<W> {
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
         self.text.open();
         self.text.name(key!("record"), Some("summary"));
-        self.text
-            .name(key!("verdict"), Some(conclusion.outcome.name()));
+        self.text.name(key!("verdict"), Some(conclusion.outcome.name()));
         members::summary(&mut self.text, conclusion);
         self.end()?;
         self.out.flush()
@@ -238,10 +231,7 @@ mod tests {
     fn records(findings: &[Made]) -> Vec<Value> {
         let written = written(Payload::Full, findings);
         assert!(written.ends_with('\n'));
-        written
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect()
+        written.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     fn all_samples() -> Vec<Made> {
@@ -279,22 +269,12 @@ mod tests {
             assert_eq!(record["capture"].is_string(), kind != "summary", "{record}");
             let of_exchange = ["exchange", "chunk", "event", "violation", "end"].contains(&kind);
             assert_eq!(record["exchange"].is_u64(), of_exchange, "{record}");
-            assert_eq!(
-                record.get("stream").is_some(),
-                of_exchange || kind == "problem",
-                "{record}"
-            );
+            assert_eq!(record.get("stream").is_some(), of_exchange || kind == "problem", "{record}");
         }
         assert_eq!(records[0]["record"], "capture");
         assert_eq!(records[0]["schema"], "chunkscope.report/1");
         assert_eq!(records.last().unwrap()["record"], "summary");
-        assert_eq!(
-            records
-                .iter()
-                .filter(|record| record["record"] == "summary")
-                .count(),
-            1
-        );
+        assert_eq!(records.iter().filter(|record| record["record"] == "summary").count(), 1);
     }
 
     /// A record without what says whose it is.
@@ -310,18 +290,12 @@ mod tests {
     fn lines_hold_what_the_document_holds() {
         let findings = all_samples();
         let mut document = Vec::new();
-        samples::tell(
-            &mut JsonReport::new(&mut document, Payload::Full),
-            &findings,
-        );
+        samples::tell(&mut JsonReport::new(&mut document, Payload::Full), &findings);
         let document: Value = serde_json::from_slice(&document).unwrap();
         let mut exchanges = 0;
         for record in records(&findings) {
             let captures = document["captures"].as_array().unwrap();
-            let Some(capture) = captures
-                .iter()
-                .find(|capture| capture["path"] == record["capture"])
-            else {
+            let Some(capture) = captures.iter().find(|capture| capture["path"] == record["capture"]) else {
                 assert_eq!(record["record"], "summary");
                 continue;
             };
@@ -332,70 +306,36 @@ mod tests {
             match record["record"].as_str().unwrap() {
                 "chunk" => {
                     let mut chunk = part(&record, &["stream"]);
-                    let side = chunk
-                        .as_object_mut()
-                        .unwrap()
-                        .remove("side")
-                        .map_or("response", |_| "request");
+                    let side =
+                        chunk.as_object_mut().unwrap().remove("side").map_or("response", |_| "request");
                     assert_part("chunk", &chunk);
-                    assert!(
-                        exchange.unwrap()[side]["body"]["chunks"]
-                            .as_array()
-                            .unwrap()
-                            .contains(&chunk)
-                    );
+                    assert!(exchange.unwrap()[side]["body"]["chunks"].as_array().unwrap().contains(&chunk));
                 }
                 "event" => {
                     let event = part(&record, &["stream"]);
                     assert_part("event", &event);
-                    assert!(
-                        exchange.unwrap()["events"]
-                            .as_array()
-                            .unwrap()
-                            .contains(&event)
-                    );
+                    assert!(exchange.unwrap()["events"].as_array().unwrap().contains(&event));
                 }
                 "violation" => {
                     let violation = part(&record, &["stream"]);
                     assert_part("violation", &violation);
-                    assert!(
-                        exchange.unwrap()["violations"]
-                            .as_array()
-                            .unwrap()
-                            .contains(&violation)
-                    );
+                    assert!(exchange.unwrap()["violations"].as_array().unwrap().contains(&violation));
                 }
                 "problem" => {
                     let mut problem = record.as_object().unwrap().clone();
                     problem.remove("record");
                     problem.remove("capture");
-                    assert!(
-                        capture["problems"]
-                            .as_array()
-                            .unwrap()
-                            .contains(&Value::Object(problem))
-                    );
+                    assert!(capture["problems"].as_array().unwrap().contains(&Value::Object(problem)));
                 }
                 "end" => {
                     exchanges += 1;
                     let exchange = exchange.unwrap();
                     assert_eq!(record["verdict"], exchange["verdict"]);
                     let body = &exchange["response"]["body"];
-                    for name in [
-                        "framing",
-                        "size",
-                        "end",
-                        "joined",
-                        "skipped",
-                        "last_chunk",
-                        "trailers",
-                    ] {
+                    for name in ["framing", "size", "end", "joined", "skipped", "last_chunk", "trailers"] {
                         assert_eq!(record[name], body[name], "{name}");
                     }
-                    assert_eq!(
-                        record["chunks"],
-                        body["chunks"].as_array().map_or(0, Vec::len)
-                    );
+                    assert_eq!(record["chunks"], body["chunks"].as_array().map_or(0, Vec::len));
                     if let Some(request) = exchange["request"].as_object() {
                         assert_eq!(record["request_body"]["end"], request["body"]["end"]);
                     }
@@ -407,14 +347,9 @@ mod tests {
                     }
                 }
                 "capture_end" => {
-                    for name in [
-                        "format",
-                        "link_types",
-                        "packets",
-                        "first_time",
-                        "last_time",
-                        "other_streams",
-                    ] {
+                    for name in
+                        ["format", "link_types", "packets", "first_time", "last_time", "other_streams"]
+                    {
                         assert_eq!(record[name], capture[name], "{name}");
                     }
                 }
@@ -431,19 +366,11 @@ mod tests {
         let mut report = JsonlReport::new(&mut out, Payload::None);
         report.finding(&Finding::Capture("x")).unwrap();
         let id = samples::place(3, 1);
-        report
-            .finding(&Finding::Exchange(&samples::watch_head(id)))
-            .unwrap();
-        report
-            .finding(&Finding::Chunk(&samples::chunk(id, 1, 0, b"hello")))
-            .unwrap();
+        report.finding(&Finding::Exchange(&samples::watch_head(id))).unwrap();
+        report.finding(&Finding::Chunk(&samples::chunk(id, 1, 0, b"hello"))).unwrap();
         drop(report);
-        let last: Value =
-            serde_json::from_slice(out.split(|octet| *octet == b'\n').nth(2).unwrap()).unwrap();
+        let last: Value = serde_json::from_slice(out.split(|octet| *octet == b'\n').nth(2).unwrap()).unwrap();
         assert_eq!(last["payload"], Value::Null);
-        assert_eq!(
-            (&last["stream"], &last["exchange"], &last["index"]),
-            (&json!(3), &json!(1), &json!(1))
-        );
+        assert_eq!((&last["stream"], &last["exchange"], &last["index"]), (&json!(3), &json!(1), &json!(1)));
     }
 }

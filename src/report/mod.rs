@@ -423,17 +423,6 @@ pub struct Conclusion {
     pub outcome: Outcome,
 }
 
-/// How much of each chunk's payload a report shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PayloadShown {
-    /// None of it.
-    None,
-    /// Its beginning: what fits.
-    Preview,
-    /// All that was kept.
-    Full,
-}
-
 /// Writes findings in some format.
 pub trait Report {
     /// Takes the next finding.

@@ -66,11 +66,7 @@ impl Payload {
             }),
             Self::Preview => {
                 // Where the whole is known to be UTF-8 the rest needn't be read.
-                let head = if chunk.utf8 == Some(true) {
-                    first(kept, PREVIEW_UTF8)
-                } else {
-                    kept
-                };
+                let head = if chunk.utf8 == Some(true) { first(kept, PREVIEW_UTF8) } else { kept };
                 Some(match text(chunk, head) {
                     Some(text) => Excerpt::Text(characters(text, PREVIEW)),
                     None => Excerpt::Octets(first(kept, PREVIEW_OCTETS)),
@@ -90,9 +86,7 @@ fn text<'a>(chunk: &JudgedChunk, octets: &'a [u8]) -> Option<&'a str> {
         Ok(text) => Some(text),
         Err(fault) => {
             let more = (octets.len() as u64) < chunk.chunk.received;
-            let whole = octets
-                .get(..fault.valid_up_to())
-                .filter(|_| more && fault.error_len().is_none())?;
+            let whole = octets.get(..fault.valid_up_to()).filter(|_| more && fault.error_len().is_none())?;
             std::str::from_utf8(whole).ok()
         }
     }

@@ -12,9 +12,10 @@ use crate::report::phrases::{
     body_end, framing, listed, place, request_line, response_line, unchecked, unit, when,
 };
 use crate::report::text::{
-    Allowed, Paint, TextOptions, Tone, counted, fit, fit_middle, grouped, printable, seconds, width, wrap,
+    Paint, TextOptions, Tone, counted, fit, fit_middle, grouped, printable, seconds, width, wrap,
 };
 use crate::report::{CaptureEnd, ExchangeEnd, ExchangeHead, ExchangeVerdict, Format};
+use crate::verdict::Allow;
 
 /// Columns of running text: longer lines are hard to read.
 const PROSE_COLUMNS: usize = 100;
@@ -24,7 +25,7 @@ const PROSE_COLUMNS: usize = 100;
 pub(super) struct Prose {
     pub(super) width: usize,
     pub(super) paint: Paint,
-    pub(super) allow: Allowed,
+    pub(super) allow: Allow,
 }
 
 impl Prose {
@@ -261,7 +262,7 @@ impl Prose {
     }
 
     fn failed(self, end: &ExchangeEnd) -> u64 {
-        let Allowed { several, part, mixed, .. } = self.allow;
+        let Allow { several, part, mixed, .. } = self.allow;
         let counts = [(end.tally.several, several), (end.tally.part, part), (end.tally.mixed, mixed)];
         let failed: u64 = counts.iter().filter(|(_, allowed)| !allowed).map(|(count, _)| count).sum();
         failed + end.tally.invalid
@@ -277,7 +278,7 @@ impl Prose {
             (one, all) if one == all => return format!("each chunk holds exactly one {unit}"),
             _ => {}
         }
-        let Allowed { several, part, mixed, gaps } = self.allow;
+        let Allow { several, part, mixed, gaps, .. } = self.allow;
         let say = |count: u64, one: &str, many: &str, allowed: bool| {
             let verb = if count == 1 { one } else { many };
             let allowed = if allowed { " (allowed)" } else { "" };

@@ -9,12 +9,13 @@ use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, Width};
 
 use crate::event::Kind;
+use crate::report::payload::Payload;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{
     TextOptions, Tone, counted, fit, fit_middle, frame_ranges, preview, printable, printable_octets, seconds,
     slack, width,
 };
-use crate::report::{Event, Expect, JudgedChunk, PayloadShown};
+use crate::report::{Event, Expect, JudgedChunk};
 use crate::units::Timestamp;
 use crate::verdict::Verdict;
 
@@ -124,9 +125,9 @@ impl Row {
         }
         let mut below = None;
         match options.payload {
-            PayloadShown::None => {}
-            PayloadShown::Preview => set(PAYLOAD, payload_cell(judged, expect, options.width)),
-            PayloadShown::Full => below = Some(whole_payload(judged)),
+            Payload::None => {}
+            Payload::Preview => set(PAYLOAD, payload_cell(judged, expect, options.width)),
+            Payload::Full => below = Some(whole_payload(judged)),
         }
         let nanos = base.and_then(|base| Some(chunk.last.at?.nanos_since(base)));
         Self { mark, nanos, cells, below }

@@ -12,7 +12,7 @@ use crate::report::{
     Finding, Format, JudgedChunk, Outcome, Report, Tally, Totals, Violation, ViolationCode,
 };
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
-use crate::verdict::{Fault, Verdict};
+use crate::verdict::{Fault, Overlap, Verdict};
 
 /// 2026-11-29T22:13:20Z and so many microseconds.
 pub(super) fn stamp(frame: u64, micros: u64) -> Stamp {

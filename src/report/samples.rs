@@ -8,9 +8,9 @@ use crate::chunk::{Chunk, Closing, LastChunk, Run};
 use crate::event::{Kind, Summary};
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::report::{
-    Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict,
-    Expect, Finding, Format, JudgedChunk, OtherStream, Outcome, Problem, Report, Tally, Totals,
-    Violation, ViolationCode,
+    Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect,
+    Finding, Format, JudgedChunk, OtherStream, Outcome, Problem, Report, Tally, Totals, Violation,
+    ViolationCode,
 };
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
 use crate::verdict::{Fault, Verdict};
@@ -51,43 +51,26 @@ pub(crate) fn tell(report: &mut dyn Report, findings: &[Made]) {
         };
         report.finding(&finding).unwrap();
     }
-    report
-        .finish(&Conclusion {
-            totals,
-            outcome: Outcome::Pass,
-        })
-        .unwrap();
+    report.finish(&Conclusion { totals, outcome: Outcome::Pass }).unwrap();
 }
 
 /// An exchange's place.
 pub(crate) fn place(stream: u64, index: u64) -> ExchangeId {
-    ExchangeId {
-        stream: Some(StreamId(stream)),
-        index,
-    }
+    ExchangeId { stream: Some(StreamId(stream)), index }
 }
 
 /// A place in raw HTTP.
 pub(crate) fn raw_place(index: u64) -> ExchangeId {
-    ExchangeId {
-        stream: None,
-        index,
-    }
+    ExchangeId { stream: None, index }
 }
 
 /// A packet, a millisecond after the one before it.
 pub(crate) fn stamp(frame: u64) -> Stamp {
-    Stamp {
-        frame: FrameNo::new(frame),
-        at: Some(Timestamp::new(1_690_981_802, frame * 1000, 6)),
-    }
+    Stamp { frame: FrameNo::new(frame), at: Some(Timestamp::new(1_690_981_802, frame * 1000, 6)) }
 }
 
 fn fields(fields: &[(&str, &str)]) -> Vec<(String, String)> {
-    fields
-        .iter()
-        .map(|&(name, value)| (name.to_owned(), value.to_owned()))
-        .collect()
+    fields.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 /// A watch on a ConfigMap.
@@ -101,20 +84,14 @@ pub(crate) fn watch_head(id: ExchangeId) -> ExchangeHead {
             method: Some("GET".into()),
             target: Some("/api/v1/watch/namespaces/kube-system/configmaps/coredns".into()),
             version: Some("HTTP/1.1".into()),
-            fields: Some(fields(&[
-                ("Host", "127.0.0.1:8001"),
-                ("Accept", "*/*, \"x\""),
-            ])),
+            fields: Some(fields(&[("Host", "127.0.0.1:8001"), ("Accept", "*/*, \"x\"")])),
             stamp: Some(stamp(4)),
         }),
         response: Some(ResponseHead {
             status: Some(200),
             reason: Some("OK".into()),
             version: Some("HTTP/1.1".into()),
-            fields: Some(fields(&[
-                ("Content-Type", "application/json"),
-                ("Transfer-Encoding", "chunked"),
-            ])),
+            fields: Some(fields(&[("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")])),
             stamp: Some(stamp(6)),
         }),
         framing: Some(Framing::Chunked),
@@ -138,13 +115,7 @@ pub(crate) fn no_body() -> Body {
 
 /// A chunked body.
 pub(crate) fn chunked(size: u64, chunks: u64, end: BodyEnd) -> Body {
-    Body {
-        framing: Some(Framing::Chunked),
-        size,
-        end,
-        chunks,
-        ..no_body()
-    }
+    Body { framing: Some(Framing::Chunked), size, end, chunks, ..no_body() }
 }
 
 /// A last chunk with a trailer section.
@@ -159,10 +130,7 @@ pub(crate) fn last_chunk() -> LastChunk {
 }
 
 fn run(len: u64, frame: u64) -> Run {
-    Run {
-        len,
-        frame: Some(FrameNo::new(frame)),
-    }
+    Run { len, frame: Some(FrameNo::new(frame)) }
 }
 
 /// A chunk with this payload, whole, carried by two frames.
@@ -247,11 +215,7 @@ pub(crate) fn capture_end(path: &str) -> CaptureEnd {
         last_time: stamp(34).at,
         problems: Vec::new(),
         other_streams: Vec::new(),
-        other_counts: [
-            (Protocol::Tls, 0),
-            (Protocol::Http2, 0),
-            (Protocol::Other, 0),
-        ],
+        other_counts: [(Protocol::Tls, 0), (Protocol::Http2, 0), (Protocol::Other, 0)],
     }
 }
 
@@ -274,16 +238,8 @@ pub(crate) fn one_watch(path: &'static str) -> Vec<Made> {
     }
     let mut body = chunked(81, 2, BodyEnd::Complete);
     body.last_chunk = Some(last_chunk());
-    let tally = Tally {
-        one: 2,
-        ..Tally::default()
-    };
-    made.push(Made::ExchangeEnd(end(
-        head,
-        Some(body),
-        ExchangeVerdict::Pass,
-        tally,
-    )));
+    let tally = Tally { one: 2, ..Tally::default() };
+    made.push(Made::ExchangeEnd(end(head, Some(body), ExchangeVerdict::Pass, tally)));
     made.push(Made::CaptureEnd(capture_end(path)));
     made
 }
@@ -295,16 +251,10 @@ pub(crate) fn everything() -> Vec<Made> {
     let (upload, joined, plain) = (place(1, 0), place(0, 1), place(0, 0));
     let mut upload_head = watch_head(upload);
     upload_head.expect = Some(Expect::Kind(Kind::Sse));
-    let joined_head = ExchangeHead {
-        request: None,
-        response: Some(ResponseHead::default()),
-        ..watch_head(joined)
-    };
-    let plain_head = ExchangeHead {
-        expect: None,
-        framing: Some(Framing::ContentLength(5)),
-        ..watch_head(plain)
-    };
+    let joined_head =
+        ExchangeHead { request: None, response: Some(ResponseHead::default()), ..watch_head(joined) };
+    let plain_head =
+        ExchangeHead { expect: None, framing: Some(Framing::ContentLength(5)), ..watch_head(plain) };
 
     let mut sent = chunk(upload, 1, 0, b"sent, \"quoted\"\r\n");
     sent.side = Side::Request;
@@ -322,10 +272,7 @@ pub(crate) fn everything() -> Vec<Made> {
         Verdict::Several,
         Verdict::Part,
         Verdict::Mixed,
-        Verdict::Invalid(Fault {
-            at: 77,
-            message: "expected a value".into(),
-        }),
+        Verdict::Invalid(Fault { at: 77, message: "expected a value".into() }),
         Verdict::Unverified("the capture lacks 3 of its octets".into()),
         Verdict::Unchecked(Some("comments only".into())),
         Verdict::Unchecked(None),
@@ -367,18 +314,9 @@ pub(crate) fn everything() -> Vec<Made> {
         },
     ];
     capture.other_streams = vec![
-        OtherStream {
-            stream: StreamId(2),
-            protocol: Protocol::Tls,
-        },
-        OtherStream {
-            stream: StreamId(3),
-            protocol: Protocol::Http2,
-        },
-        OtherStream {
-            stream: StreamId(4),
-            protocol: Protocol::Other,
-        },
+        OtherStream { stream: StreamId(2), protocol: Protocol::Tls },
+        OtherStream { stream: StreamId(3), protocol: Protocol::Http2 },
+        OtherStream { stream: StreamId(4), protocol: Protocol::Other },
     ];
     capture.parts = vec![path.into(), "part 2".into()];
 
@@ -393,64 +331,24 @@ pub(crate) fn everything() -> Vec<Made> {
     made.extend([
         Made::Exchange(plain_head.clone()),
         Made::Event(upload, message),
-        violation(
-            upload,
-            Side::Request,
-            ViolationCode::BadFraming,
-            None,
-            Some(30),
-        ),
-        violation(
-            joined,
-            Side::Response,
-            ViolationCode::SeveralEvents,
-            Some(2),
-            None,
-        ),
-        violation(
-            joined,
-            Side::Response,
-            ViolationCode::TruncatedBody,
-            Some(8),
-            Some(33),
-        ),
+        violation(upload, Side::Request, ViolationCode::BadFraming, None, Some(30)),
+        violation(joined, Side::Response, ViolationCode::SeveralEvents, Some(2), None),
+        violation(joined, Side::Response, ViolationCode::TruncatedBody, Some(8), Some(33)),
         Made::ExchangeEnd(end(
             plain_head,
-            Some(Body {
-                framing: Some(Framing::ContentLength(5)),
-                size: 5,
-                ..no_body()
-            }),
+            Some(Body { framing: Some(Framing::ContentLength(5)), size: 5, ..no_body() }),
             ExchangeVerdict::Unchecked,
             Tally::default(),
         )),
         Made::Event(joined, event(2, "MODIFIED", 2)),
     ]);
-    let mut upload_end = end(
-        upload_head,
-        None,
-        ExchangeVerdict::Unverified,
-        Tally::default(),
-    );
+    let mut upload_end = end(upload_head, None, ExchangeVerdict::Unverified, Tally::default());
     upload_end.head.response = None;
     upload_end.request_body = Some(chunked(16, 1, BodyEnd::Broken));
-    let tally = Tally {
-        one: 1,
-        several: 1,
-        part: 1,
-        mixed: 1,
-        invalid: 1,
-        unverified: 1,
-        unchecked: 2,
-    };
+    let tally = Tally { one: 1, several: 1, part: 1, mixed: 1, invalid: 1, unverified: 1, unchecked: 2 };
     made.extend([
         Made::ExchangeEnd(upload_end),
-        Made::ExchangeEnd(end(
-            joined_head,
-            Some(joined_body),
-            ExchangeVerdict::Fail,
-            tally,
-        )),
+        Made::ExchangeEnd(end(joined_head, Some(joined_body), ExchangeVerdict::Fail, tally)),
         Made::CaptureEnd(capture),
     ]);
     made
@@ -476,10 +374,7 @@ pub(crate) fn unreadable() -> Vec<Made> {
 /// A raw response with one chunk.
 pub(crate) fn raw() -> Vec<Made> {
     let id = raw_place(0);
-    let head = ExchangeHead {
-        request: None,
-        ..watch_head(id)
-    };
+    let head = ExchangeHead { request: None, ..watch_head(id) };
     let mut capture = capture_end("-");
     capture.format = Some(Format::Http);
     capture.link_types.clear();
@@ -487,10 +382,7 @@ pub(crate) fn raw() -> Vec<Made> {
     (capture.first_time, capture.last_time) = (None, None);
     let mut body = chunked(5, 1, BodyEnd::Complete);
     body.last_chunk = Some(last_chunk());
-    let tally = Tally {
-        unchecked: 1,
-        ..Tally::default()
-    };
+    let tally = Tally { unchecked: 1, ..Tally::default() };
     vec![
         Made::Capture("-"),
         Made::Exchange(head.clone()),

@@ -268,11 +268,12 @@ mod tests {
     use super::*;
     use crate::event::Kind;
     use crate::http::{BodyEnd, Framing, Protocol};
+    use crate::report::payload::Payload;
     use crate::report::sample::{Talk, capture, conclusion, coredns, rechunked, sse, stamp, told};
-    use crate::report::text::{Allowed, width};
-    use crate::report::{Outcome, PayloadShown, Problem, Totals, ViolationCode};
+    use crate::report::text::width;
+    use crate::report::{Outcome, Problem, Totals, ViolationCode};
     use crate::units::StreamId;
-    use crate::verdict::Fault;
+    use crate::verdict::{Allow, Fault};
 
     fn table(options: TextOptions, talks: &[&Talk]) -> String {
         let mut out = Vec::new();
@@ -335,10 +336,10 @@ requested 2026-11-30T00:53:20.000000Z (frame 4), answered after 0.006 s
 
     #[test]
     fn whole_payloads_stand_below_their_rows() {
-        let options = TextOptions { payload: PayloadShown::Full, ..columns(80) };
+        let options = TextOptions { payload: Payload::Full, ..columns(80) };
         let text = table(options, &[&sse()]);
         assert!(text.contains("\n      event: tick\n      data: 1\n"), "{text}");
-        let text = table(TextOptions { payload: PayloadShown::None, ..columns(120) }, &[&coredns()]);
+        let text = table(TextOptions { payload: Payload::None, ..columns(120) }, &[&coredns()]);
         assert!(!text.contains("payload") && !text.contains("{\"type"), "{text}");
     }
 
@@ -416,7 +417,7 @@ Exchanges of which nothing is expected (--all lists their chunks)
     fn what_is_allowed_is_no_failure() {
         let mut talk = coredns();
         talk.chunk(b"{}{}", Verdict::Several, vec![]);
-        let allow = Allowed { several: true, ..Allowed::default() };
+        let allow = Allow { several: true, ..Allow::default() };
         let text = table(TextOptions { allow, ..columns(120) }, &[&talk]);
         assert!(!text.contains('✗'), "{text}");
         assert!(
@@ -544,7 +545,7 @@ Exchanges of which nothing is expected (--all lists their chunks)
 
     #[test]
     fn nothing_but_printable_text_comes_out_and_no_row_is_too_wide() {
-        for payload in [PayloadShown::None, PayloadShown::Preview, PayloadShown::Full] {
+        for payload in [Payload::None, Payload::Preview, Payload::Full] {
             for columns in [60, 80, 81, 100, 120, 200, 250] {
                 let options = TextOptions { width: columns, payload, ..TextOptions::default() };
                 let text = table(options, &[&hostile(), &rechunked()]);

@@ -12,9 +12,9 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::report::PayloadShown;
+use crate::report::payload::Payload;
 use crate::units::FrameNo;
-use crate::verdict::Verdict;
+use crate::verdict::Allow;
 
 /// How the reports for people are to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +28,12 @@ pub struct TextOptions {
     /// Exchanges without an expectation in full too.
     pub list_all: bool,
     /// How much of the payloads.
-    pub payload: PayloadShown,
+    pub payload: Payload,
     /// Chunks listed of one response; `None` is all. Failed ones are listed
     /// beyond it, up to [`FAILED_ROWS`] a run.
     pub limit: Option<u64>,
     /// Verdicts that fail no check.
-    pub allow: Allowed,
+    pub allow: Allow,
 }
 
 /// Failed chunks that are listed in any case, in one run.
@@ -46,36 +46,9 @@ impl Default for TextOptions {
             color: false,
             failed_only: false,
             list_all: false,
-            payload: PayloadShown::Preview,
+            payload: Payload::Preview,
             limit: Some(50),
-            allow: Allowed::default(),
-        }
-    }
-}
-
-/// What shall not fail a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Allowed {
-    /// Chunks that hold several events.
-    pub several: bool,
-    /// Chunks that hold a part of an event.
-    pub part: bool,
-    /// Chunks that hold parts of several events.
-    pub mixed: bool,
-    /// Chunks that can't be verified.
-    pub gaps: bool,
-}
-
-impl Allowed {
-    /// Whether a chunk with this verdict fails the check.
-    #[must_use]
-    pub const fn fails(self, verdict: &Verdict) -> bool {
-        match verdict {
-            Verdict::Several => !self.several,
-            Verdict::Part => !self.part,
-            Verdict::Mixed => !self.mixed,
-            Verdict::Invalid(_) => true,
-            Verdict::One | Verdict::Unverified(_) | Verdict::Unchecked(_) => false,
+            allow: Allow::default(),
         }
     }
 }

@@ -14,13 +14,14 @@ use crate::http::{BodyEnd, Fields, Side};
 use crate::report::closing::Run;
 use crate::report::failures::Failures;
 use crate::report::octets::{Pane, Trail, arithmetic, digits};
+use crate::report::payload::Payload;
 use crate::report::phrases::{base, body_end, field, tallied, tally_words, unit};
 use crate::report::prose::{Mark, Prose};
 use crate::report::spool::{Slot, Spool};
 use crate::report::text::{Listing, TextOptions, Tone, counted, fit, frame_ranges, printable, seconds};
 use crate::report::{
     CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding,
-    JudgedChunk, PayloadShown, Report, Tally, Violation,
+    JudgedChunk, Report, Tally, Violation,
 };
 use crate::units::{FrameNo, Stamp, Timestamp};
 use crate::verdict::Verdict;
@@ -136,14 +137,14 @@ impl<W: Write> Walkthrough<W> {
         let mut trail = Trail::new(&chunk.trail);
         pane.framing(&mut trail, &chunk.size_line, "size line");
         pane.remark(&size_sentence(chunk));
-        if self.options.payload == PayloadShown::None && chunk.received > 0 {
+        if self.options.payload == Payload::None && chunk.received > 0 {
             pane.remark(&format!(
                 "{} of payload; --payload preview shows them",
                 counted(chunk.received, "octet")
             ));
             trail.skip(chunk.size);
         } else {
-            let whole = self.options.payload == PayloadShown::Full;
+            let whole = self.options.payload == Payload::Full;
             pane.payload(&mut trail, chunk.size, chunk.received, &chunk.payload, whole);
         }
         match chunk.closing {
@@ -466,7 +467,7 @@ mod tests {
 
     #[test]
     fn what_fails_is_told_at_its_chunk_and_explained_at_the_end() {
-        let options = TextOptions { limit: Some(2), payload: PayloadShown::None, ..narrow() };
+        let options = TextOptions { limit: Some(2), payload: Payload::None, ..narrow() };
         insta::assert_snapshot!("walkthrough_rechunked_80", walk(options, &[&rechunked()]));
     }
 
@@ -494,7 +495,7 @@ complete: last chunk (frame 12), trailers X-Sum: a␛b
     fn chunks_in_several_frames_name_each_where_it_begins() {
         let mut talk = Talk::watch(0);
         talk.one("ADDED", "coredns", 70, 200).frames(&[(6, 4), (7, 30), (9, 170), (11, 2)]);
-        let text = walk(TextOptions { payload: PayloadShown::Full, ..narrow() }, &[&talk]);
+        let text = walk(TextOptions { payload: Payload::Full, ..narrow() }, &[&talk]);
         let expected = "chunk 1  frames 6–7, 9, 11  +0.007000 s
   frame 6
         63 38 0d 0a               c8··      size line
@@ -535,7 +536,7 @@ complete: last chunk (frame 12), trailers X-Sum: a␛b
         talk.violation(ViolationCode::NotAnEvent, nasty);
         talk.complete();
         talk.last_chunk.as_mut().unwrap().trailers.push((nasty.to_owned(), nasty.repeat(99)));
-        for payload in [PayloadShown::None, PayloadShown::Preview, PayloadShown::Full] {
+        for payload in [Payload::None, Payload::Preview, Payload::Full] {
             let text = walk(TextOptions { payload, ..narrow() }, &[&talk]);
             let unsafe_ = |c: char| (c.is_control() && c != '\n') || ('\u{2028}'..='\u{202e}').contains(&c);
             assert!(!text.contains(unsafe_), "{text:?}");

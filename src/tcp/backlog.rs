@@ -94,23 +94,17 @@ impl Backlog {
 
     /// The first octets that wait.
     pub fn first(&self) -> Option<(Position, &Waiting)> {
-        self.waiting
-            .first_key_value()
-            .map(|(&at, waiting)| (at, waiting))
+        self.waiting.first_key_value().map(|(&at, waiting)| (at, waiting))
     }
 
     /// Where the next known thing begins: octets or the FIN.
     pub fn head(&self) -> Option<Position> {
-        self.first()
-            .map(|(at, _)| at)
-            .or(self.fin.map(|fin| fin.at))
+        self.first().map(|(at, _)| at).or(self.fin.map(|fin| fin.at))
     }
 
     /// Behind the last octet that waits.
     pub fn end(&self) -> Option<Position> {
-        self.waiting
-            .last_key_value()
-            .map(|(at, waiting)| at.plus(waiting.bytes.len() as u64))
+        self.waiting.last_key_value().map(|(at, waiting)| at.plus(waiting.bytes.len() as u64))
     }
 
     /// Takes out the first octets that wait.
@@ -131,9 +125,7 @@ impl Backlog {
             };
             self.octets = self.octets.saturating_sub(waiting.bytes.len() + OVERHEAD);
             if at < end {
-                waiting
-                    .bytes
-                    .truncate(usize::try_from(end.since(at)).unwrap_or(usize::MAX));
+                waiting.bytes.truncate(usize::try_from(end.since(at)).unwrap_or(usize::MAX));
                 waiting.cut_to = Position::START;
                 self.octets += waiting.bytes.len() + OVERHEAD;
                 self.waiting.insert(at, waiting);
@@ -188,11 +180,7 @@ impl Backlog {
                 stamp: segment.stamp,
                 segment_start: segment.segment_start && from == at,
                 need: segment.need,
-                cut_to: if to == end {
-                    segment.cut_to
-                } else {
-                    Position::START
-                },
+                cut_to: if to == end { segment.cut_to } else { Position::START },
             };
             self.waiting.insert(from, waiting);
         }
@@ -208,11 +196,7 @@ impl Backlog {
         if waiting.need <= need || waiting.bytes.len() <= len {
             return;
         }
-        let rest = Waiting {
-            bytes: waiting.bytes.split_off(len),
-            segment_start: false,
-            ..*waiting
-        };
+        let rest = Waiting { bytes: waiting.bytes.split_off(len), segment_start: false, ..*waiting };
         waiting.cut_to = Position::START;
         self.octets += OVERHEAD;
         self.waiting.insert(at, rest);
@@ -260,10 +244,7 @@ mod tests {
         assert!(!backlog.insert(at(0), b"abcdefgh", &segment(3)));
         assert!(!backlog.insert(at(0), b"abcdefgh", &segment(4)));
         let kept = drain(&mut backlog);
-        let kept: Vec<_> = kept
-            .iter()
-            .map(|(o, b, f, s)| (*o, b.as_str(), *f, *s))
-            .collect();
+        let kept: Vec<_> = kept.iter().map(|(o, b, f, s)| (*o, b.as_str(), *f, *s)).collect();
         assert_eq!(
             kept,
             [
@@ -283,10 +264,7 @@ mod tests {
         assert!(backlog.insert(at(0), b"abX", &segment(2)));
         assert!(backlog.insert(at(5), b"Xg", &segment(3)));
         assert!(backlog.insert(at(3), b"X", &segment(4)));
-        let octets: String = drain(&mut backlog)
-            .into_iter()
-            .map(|(_, bytes, ..)| bytes)
-            .collect();
+        let octets: String = drain(&mut backlog).into_iter().map(|(_, bytes, ..)| bytes).collect();
         assert_eq!(octets, "abcdefg");
     }
 
@@ -297,10 +275,7 @@ mod tests {
         backlog.insert(at(5), b"fgh", &segment(2));
         backlog.insert(at(9), b"j", &segment(3));
         backlog.truncate(at(7));
-        let octets: Vec<_> = drain(&mut backlog)
-            .into_iter()
-            .map(|(o, bytes, ..)| (o, bytes))
-            .collect();
+        let octets: Vec<_> = drain(&mut backlog).into_iter().map(|(o, bytes, ..)| (o, bytes)).collect();
         assert_eq!(octets, [(0, "abc".to_owned()), (5, "fg".to_owned())]);
     }
 }

@@ -26,10 +26,7 @@ impl Packet {
     pub fn segment(&self, frame: u64) -> Segment<'_> {
         let at = Timestamp::new((self.millis / 1000) as i64, self.millis % 1000, 3);
         Segment {
-            stamp: Stamp {
-                frame: FrameNo::new(frame),
-                at: Some(at),
-            },
+            stamp: Stamp { frame: FrameNo::new(frame), at: Some(at) },
             source: self.source,
             destination: self.destination,
             seq: self.seq,
@@ -53,26 +50,10 @@ pub(crate) struct Talk {
     millis: u64,
 }
 
-const SYN: Flags = Flags {
-    syn: true,
-    fin: false,
-    rst: false,
-};
-const FIN: Flags = Flags {
-    syn: false,
-    fin: true,
-    rst: false,
-};
-const RST: Flags = Flags {
-    syn: false,
-    fin: false,
-    rst: true,
-};
-const NONE: Flags = Flags {
-    syn: false,
-    fin: false,
-    rst: false,
-};
+const SYN: Flags = Flags { syn: true, fin: false, rst: false };
+const FIN: Flags = Flags { syn: false, fin: true, rst: false };
+const RST: Flags = Flags { syn: false, fin: false, rst: true };
+const NONE: Flags = Flags { syn: false, fin: false, rst: false };
 
 /// A talk that was going on already: the client is at 1000, the server at 5000.
 pub(crate) fn midstream() -> Talk {
@@ -106,11 +87,8 @@ impl Talk {
     }
 
     fn send(mut self, who: usize, flags: Flags, payload: &[u8], ack: bool) -> Self {
-        let (source, destination) = if who == 0 {
-            (self.client, self.server)
-        } else {
-            (self.server, self.client)
-        };
+        let (source, destination) =
+            if who == 0 { (self.client, self.server) } else { (self.server, self.client) };
         self.packets.push(Packet {
             source,
             destination,
@@ -222,8 +200,7 @@ impl Talk {
     pub fn forgotten(mut self) -> Self {
         let client = self.client;
         let packet = self.last().clone();
-        let numbers =
-            packet.payload.len() as u32 + u32::from(packet.flags.syn) + u32::from(packet.flags.fin);
+        let numbers = packet.payload.len() as u32 + u32::from(packet.flags.syn) + u32::from(packet.flags.fin);
         let who = usize::from(packet.source != client);
         self.next[who] = self.next[who].wrapping_sub(numbers);
         self
@@ -254,11 +231,7 @@ impl Talk {
             reassembler.push(&packet.segment(frame), &mut sink);
         }
         reassembler.finish(&mut sink);
-        assert_eq!(
-            reassembler.held(),
-            0,
-            "everything that was held back came out"
-        );
+        assert_eq!(reassembler.held(), 0, "everything that was held back came out");
         heard
     }
 }
@@ -294,31 +267,16 @@ pub(crate) fn tell(stream: StreamId, item: &StreamItem<'_>) -> String {
             )
         }
         StreamItem::Gap(direction, gap) => {
-            format!(
-                "{} {} gap of {} noticed {}",
-                arrow(direction),
-                gap.at,
-                gap.len,
-                gap.noticed.frame
-            )
+            format!("{} {} gap of {} noticed {}", arrow(direction), gap.at, gap.len, gap.noticed.frame)
         }
         StreamItem::Fin(direction, stamp) => format!("{} fin {}", arrow(direction), stamp.frame),
         StreamItem::Reset { by, stamp, lost } => {
-            format!(
-                "{} reset {}{}",
-                arrow(by),
-                stamp.frame,
-                if *lost { " lost" } else { "" }
-            )
+            format!("{} reset {}{}", arrow(by), stamp.frame, if *lost { " lost" } else { "" })
         }
         StreamItem::Conflict(direction, stamp) => {
             format!("{} conflict {}", arrow(direction), stamp.frame)
         }
         StreamItem::Closed(close) => format!("closed {close:?}"),
     };
-    if stream.0 == 0 {
-        line
-    } else {
-        format!("{stream}: {line}")
-    }
+    if stream.0 == 0 { line } else { format!("{stream}: {line}") }
 }

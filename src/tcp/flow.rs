@@ -73,9 +73,7 @@ impl Flow {
     /// nobody was told since the last [`Flow::tick`].
     pub fn starts_to_wait(&mut self) -> bool {
         let waits = |half: &Half| {
-            half.backlog
-                .as_ref()
-                .is_some_and(|backlog| backlog.mark.is_some() || backlog.reset.is_some())
+            half.backlog.as_ref().is_some_and(|backlog| backlog.mark.is_some() || backlog.reset.is_some())
         };
         let starts = !self.waits && (waits(&self.forward) || waits(&self.backward));
         self.waits |= starts;
@@ -90,12 +88,7 @@ impl Flow {
     }
 
     /// Takes what a segment carries: acknowledgement, octets, FIN.
-    fn take<S: StreamSink>(
-        &mut self,
-        segment: &Segment<'_>,
-        direction: Direction,
-        out: &mut Outlet<'_, S>,
-    ) {
+    fn take<S: StreamSink>(&mut self, segment: &Segment<'_>, direction: Direction, out: &mut Outlet<'_, S>) {
         let (tx, rx) = self.pair(direction);
         // RFC 9293 §3.10.7.4: the sequence number is checked first; what fails
         // is ignored with all that it carries.
@@ -122,16 +115,7 @@ impl Flow {
             tx.cut_to = tx.cut_to.max(wire_end);
         }
         if segment.flags.fin {
-            Self::take_fin(
-                tx,
-                rx,
-                Fin {
-                    at: wire_end,
-                    stamp: segment.stamp,
-                    need,
-                },
-                out,
-            );
+            Self::take_fin(tx, rx, Fin { at: wire_end, stamp: segment.stamp, need }, out);
         }
     }
 
@@ -143,11 +127,7 @@ impl Flow {
         need: Position,
         out: &mut Outlet<'_, S>,
     ) {
-        let fin = tx
-            .backlog
-            .as_ref()
-            .and_then(|backlog| backlog.fin)
-            .map_or(Position::END, |fin| fin.at);
+        let fin = tx.backlog.as_ref().and_then(|backlog| backlog.fin).map_or(Position::END, |fin| fin.at);
         // Nothing comes after a FIN.
         let wanted = usize::try_from(fin.since(at)).unwrap_or(usize::MAX);
         let octets = segment.payload.get(..wanted).unwrap_or(segment.payload);
@@ -161,18 +141,10 @@ impl Flow {
         }
         let start = at.plus(old.len() as u64);
         let end = start.plus(new.len() as u64);
-        let clear = tx
-            .backlog
-            .as_ref()
-            .is_none_or(|backlog| backlog.first().is_none_or(|(first, _)| first >= end));
+        let clear =
+            tx.backlog.as_ref().is_none_or(|backlog| backlog.first().is_none_or(|(first, _)| first >= end));
         if start == tx.next && clear && need <= rx.done() {
-            tx.deliver(
-                Cow::Borrowed(new),
-                segment.stamp,
-                segment.stamp,
-                old.is_empty(),
-                out,
-            );
+            tx.deliver(Cow::Borrowed(new), segment.stamp, segment.stamp, old.is_empty(), out);
             return;
         }
         let kept = Waiting {
@@ -180,11 +152,7 @@ impl Flow {
             stamp: segment.stamp,
             segment_start: old.is_empty(),
             need,
-            cut_to: if segment.cut > 0 {
-                end.plus(u64::from(segment.cut))
-            } else {
-                Position::START
-            },
+            cut_to: if segment.cut > 0 { end.plus(u64::from(segment.cut)) } else { Position::START },
         };
         let backlog = tx.backlog();
         let before = backlog.octets();
@@ -214,9 +182,7 @@ impl Flow {
         let before = backlog.octets();
         backlog.truncate(fin.at);
         backlog.fin = Some(fin);
-        *out.held = out
-            .held
-            .saturating_sub(before.saturating_sub(backlog.octets()));
+        *out.held = out.held.saturating_sub(before.saturating_sub(backlog.octets()));
     }
 
     /// Releases whatever is next in order and doesn't wait for its cause.
@@ -278,10 +244,7 @@ impl Flow {
         if tx.finished || !tx.known {
             return false;
         }
-        let at_head = tx
-            .backlog
-            .as_ref()
-            .is_some_and(|backlog| backlog.head() == Some(tx.next));
+        let at_head = tx.backlog.as_ref().is_some_and(|backlog| backlog.head() == Some(tx.next));
         if !at_head {
             return tx.give_up_hole(limit, out);
         }
@@ -292,9 +255,7 @@ impl Flow {
         // this one does.
         while rx.done() < need && !rx.finished {
             match Self::head_needs(rx) {
-                Some((fin, _))
-                    if rx.backlog.as_ref().and_then(|backlog| backlog.head()) == Some(rx.next) =>
-                {
+                Some((fin, _)) if rx.backlog.as_ref().and_then(|backlog| backlog.head()) == Some(rx.next) => {
                     match fin {
                         Some(stamp) => rx.finish(stamp, out),
                         None => rx.deliver_first(out),
@@ -320,8 +281,7 @@ impl Flow {
             let (tx, _) = self.pair(direction);
             let octets = tx.backlog.as_ref().map_or(0, |backlog| backlog.octets());
             if octets == 0
-                || (octets <= out.limits.out_of_order_stream
-                    && *out.held <= out.limits.out_of_order_total)
+                || (octets <= out.limits.out_of_order_stream && *out.held <= out.limits.out_of_order_total)
             {
                 return;
             }
@@ -345,9 +305,7 @@ impl Flow {
             let Some(mark) = mark.filter(|mark| mark.is_over(packets, out.now, patience)) else {
                 continue;
             };
-            while self.pair(direction).0.done() < mark.acked
-                && self.force(direction, mark.acked, out)
-            {
+            while self.pair(direction).0.done() < mark.acked && self.force(direction, mark.acked, out) {
                 self.settle(out);
             }
         }
@@ -369,9 +327,10 @@ impl Flow {
             // acknowledges that.
             let acceptable = segment.ack.is_none_or(|ack| {
                 !rx.known
-                    || rx.next.near(ack).is_some_and(|ack| {
-                        (rx.acked..=rx.farthest().plus(RESET_WINDOW)).contains(&ack)
-                    })
+                    || rx
+                        .next
+                        .near(ack)
+                        .is_some_and(|ack| (rx.acked..=rx.farthest().plus(RESET_WINDOW)).contains(&ack))
             });
             return acceptable && self.end_reset(direction, segment.stamp, None, out);
         }
@@ -388,11 +347,7 @@ impl Flow {
         }
         // Octets before it are missing. They may still come; and a receiver
         // would challenge such a RST (RFC 5961 §3.2), so see what it does.
-        let mark = Mark {
-            acked: tx.acked,
-            packets,
-            stamp: segment.stamp,
-        };
+        let mark = Mark { acked: tx.acked, packets, stamp: segment.stamp };
         tx.backlog().reset.get_or_insert(Reset { at, since: mark });
         false
     }
@@ -434,10 +389,8 @@ impl Flow {
     fn flush<S: StreamSink>(&mut self, out: &mut Outlet<'_, S>) {
         loop {
             self.settle(out);
-            let stepped = (self.forward.is_pending()
-                && self.force(Direction::Forward, Position::END, out))
-                || (self.backward.is_pending()
-                    && self.force(Direction::Backward, Position::END, out));
+            let stepped = (self.forward.is_pending() && self.force(Direction::Forward, Position::END, out))
+                || (self.backward.is_pending() && self.force(Direction::Backward, Position::END, out));
             if !stepped {
                 return;
             }

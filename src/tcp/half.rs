@@ -95,9 +95,7 @@ impl Half {
 
     /// Whether an item is still to come of what was captured or acknowledged.
     pub fn is_pending(&self) -> bool {
-        self.backlog
-            .as_ref()
-            .is_some_and(|backlog| backlog.head().is_some())
+        self.backlog.as_ref().is_some_and(|backlog| backlog.head().is_some())
             || (self.seen && self.known && self.tail() > self.done())
     }
 
@@ -109,13 +107,8 @@ impl Half {
 
     /// Behind the last octet known of.
     pub fn farthest(&self) -> Position {
-        let end = self
-            .backlog
-            .as_ref()
-            .and_then(|backlog| backlog.end().max(backlog.head()));
-        self.done()
-            .max(self.tail())
-            .max(end.unwrap_or(Position::START))
+        let end = self.backlog.as_ref().and_then(|backlog| backlog.end().max(backlog.head()));
+        self.done().max(self.tail()).max(end.unwrap_or(Position::START))
     }
 
     pub fn backlog(&mut self) -> &mut Backlog {
@@ -212,11 +205,7 @@ impl Half {
     pub fn differs(&self, at: Position, copy: &[u8]) -> bool {
         // A keep-alive probe may carry any octet (RFC 9293 §3.8.4).
         let probe = copy.len() == 1 && at.plus(1) == self.next;
-        !probe
-            && self
-                .recent
-                .as_ref()
-                .is_some_and(|recent| recent.differs(at, copy))
+        !probe && self.recent.as_ref().is_some_and(|recent| recent.differs(at, copy))
     }
 
     fn offset(&mut self) -> u64 {
@@ -237,21 +226,13 @@ impl Half {
         out: &mut Outlet<'_, S>,
     ) {
         let at = self.offset();
-        self.recent
-            .get_or_insert_with(|| Box::new(Recent::new()))
-            .note(self.next, &bytes);
+        self.recent.get_or_insert_with(|| Box::new(Recent::new())).note(self.next, &bytes);
         self.next = self.next.plus(bytes.len() as u64);
         self.ghost = false;
         if let Some(backlog) = &mut self.backlog {
             backlog.reached = Some(released);
         }
-        let piece = Piece {
-            at,
-            bytes,
-            stamp,
-            released,
-            segment_start,
-        };
+        let piece = Piece { at, bytes, stamp, released, segment_start };
         out.item(StreamItem::Data(self.direction, piece));
     }
 
@@ -262,16 +243,8 @@ impl Half {
         };
         let before = backlog.octets();
         let Some(waiting) = backlog.pop() else { return };
-        *out.held = out
-            .held
-            .saturating_sub(before.saturating_sub(backlog.octets()));
-        let Waiting {
-            bytes,
-            stamp,
-            segment_start,
-            cut_to,
-            ..
-        } = waiting;
+        *out.held = out.held.saturating_sub(before.saturating_sub(backlog.octets()));
+        let Waiting { bytes, stamp, segment_start, cut_to, .. } = waiting;
         let released = match backlog.reached {
             Some(reached) if reached.frame > stamp.frame => reached,
             _ => stamp,
@@ -289,35 +262,19 @@ impl Half {
         let at = self.offset();
         if let Some(backlog) = &mut self.backlog {
             // A receiver had the octets when it acknowledged them.
-            if let Some(mark) = backlog
-                .mark
-                .filter(|mark| mark.acked >= to && self.cut_to < to)
-            {
-                let reached = backlog
-                    .reached
-                    .filter(|reached| reached.frame > mark.stamp.frame);
+            if let Some(mark) = backlog.mark.filter(|mark| mark.acked >= to && self.cut_to < to) {
+                let reached = backlog.reached.filter(|reached| reached.frame > mark.stamp.frame);
                 backlog.reached = Some(reached.unwrap_or(mark.stamp));
             }
         }
         self.next = to;
         self.ghost = false;
-        out.item(StreamItem::Gap(
-            self.direction,
-            Gap {
-                at,
-                len,
-                noticed: out.now,
-            },
-        ));
+        out.item(StreamItem::Gap(self.direction, Gap { at, len, noticed: out.now }));
     }
 
     /// Gives up what lies before the next known thing, at most up to `limit`.
     /// Returns whether there was a hole.
-    pub fn give_up_hole<S: StreamSink>(
-        &mut self,
-        limit: Position,
-        out: &mut Outlet<'_, S>,
-    ) -> bool {
+    pub fn give_up_hole<S: StreamSink>(&mut self, limit: Position, out: &mut Outlet<'_, S>) -> bool {
         let head = self.backlog_head();
         let to = head.unwrap_or_else(|| self.tail()).min(limit);
         if to <= self.next {
@@ -345,9 +302,7 @@ impl Half {
         if let Some(backlog) = &mut self.backlog {
             let before = backlog.octets();
             backlog.truncate(self.next);
-            *out.held = out
-                .held
-                .saturating_sub(before.saturating_sub(backlog.octets()));
+            *out.held = out.held.saturating_sub(before.saturating_sub(backlog.octets()));
             backlog.fin = None;
         }
         out.item(StreamItem::Fin(self.direction, stamp));
@@ -361,11 +316,7 @@ impl Half {
             let acked = self.acked;
             let backlog = self.backlog();
             if backlog.mark.is_none_or(|mark| mark.acked <= done) {
-                backlog.mark = Some(Mark {
-                    acked,
-                    packets,
-                    stamp: now,
-                });
+                backlog.mark = Some(Mark { acked, packets, stamp: now });
             }
         } else if let Some(backlog) = &mut self.backlog {
             backlog.mark = None;

@@ -48,13 +48,7 @@ const fn index(direction: Direction) -> usize {
 
 impl Model {
     fn new(base: [u32; 2], strict: bool) -> Self {
-        Self {
-            sides: [Side::default(), Side::default()],
-            base,
-            conflicts: 0,
-            closed: None,
-            strict,
-        }
+        Self { sides: [Side::default(), Side::default()], base, conflicts: 0, closed: None, strict }
     }
 
     fn push(&mut self, who: usize, packet: &Packet, frame: u64) {
@@ -62,9 +56,7 @@ impl Model {
             return;
         }
         let at = u64::from(packet.seq.wrapping_sub(self.base[who]));
-        let ack = packet
-            .ack
-            .map_or(0, |ack| u64::from(ack.wrapping_sub(self.base[1 - who])));
+        let ack = packet.ack.map_or(0, |ack| u64::from(ack.wrapping_sub(self.base[1 - who])));
         let side = &mut self.sides[who];
         if packet.flags.fin {
             side.fin_at = Some(at + packet.payload.len() as u64);
@@ -74,9 +66,7 @@ impl Model {
         }
         for (offset, &octet) in (at..).zip(&packet.payload) {
             if offset >= side.delivered {
-                side.first
-                    .entry(offset)
-                    .or_insert((octet, FrameNo::new(frame)));
+                side.first.entry(offset).or_insert((octet, FrameNo::new(frame)));
                 let cause = side.cause.entry(offset).or_insert(ack);
                 *cause = ack.min(*cause);
             }
@@ -95,30 +85,16 @@ impl Model {
                 assert!(!piece.bytes.is_empty());
                 let frame = piece.stamp.frame;
                 for (offset, &octet) in (piece.at..).zip(piece.bytes.iter()) {
-                    assert_eq!(
-                        side.first.get(&offset),
-                        Some(&(octet, frame)),
-                        "offset {offset}"
-                    );
+                    assert_eq!(side.first.get(&offset), Some(&(octet, frame)), "offset {offset}");
                     if self.strict {
-                        assert!(
-                            side.cause[&offset] <= reached,
-                            "offset {offset} before its cause"
-                        );
+                        assert!(side.cause[&offset] <= reached, "offset {offset} before its cause");
                     }
                 }
-                assert_eq!(
-                    piece.segment_start,
-                    side.starts.contains(&(piece.at, frame))
-                );
+                assert_eq!(piece.segment_start, side.starts.contains(&(piece.at, frame)));
                 side.released = side.released.max(frame.get());
                 assert!(piece.released.frame.get() <= now);
                 if side.gaps == 0 {
-                    assert_eq!(
-                        piece.released.frame.get(),
-                        side.released,
-                        "when it could be read"
-                    );
+                    assert_eq!(piece.released.frame.get(), side.released, "when it could be read");
                 }
                 side.delivered += piece.bytes.len() as u64;
                 side.out.extend_from_slice(&piece.bytes);
@@ -153,9 +129,7 @@ fn run(packets: &[Packet], base: [u32; 2], strict: bool, limits: &Limits) -> Mod
     for (frame, packet) in (1..).zip(packets) {
         let who = usize::from(packet.source.port() == 80);
         model.push(who, packet, frame);
-        reassembler.push(&packet.segment(frame), &mut |_, item: StreamItem<'_>| {
-            model.hear(frame, &item)
-        });
+        reassembler.push(&packet.segment(frame), &mut |_, item: StreamItem<'_>| model.hear(frame, &item));
     }
     reassembler.finish(&mut |_, item: StreamItem<'_>| model.hear(u64::MAX, &item));
     assert_eq!(reassembler.held(), 0);
@@ -184,26 +158,13 @@ enum Fate {
 }
 
 fn message() -> impl Strategy<Value = Message> {
-    (
-        any::<bool>(),
-        prop::collection::vec(1u8..9, 1..6),
-        any::<bool>(),
-    )
-        .prop_map(|(server, cuts, acked)| Message {
-            server,
-            cuts,
-            acked,
-        })
+    (any::<bool>(), prop::collection::vec(1u8..9, 1..6), any::<bool>())
+        .prop_map(|(server, cuts, acked)| Message { server, cuts, acked })
 }
 
 fn bases() -> impl Strategy<Value = (u32, u32)> {
     // Near the turn of the counter, or anywhere.
-    let base = || {
-        prop_oneof![
-            (0u32..40).prop_map(|below| 20u32.wrapping_sub(below)),
-            any::<u32>()
-        ]
-    };
+    let base = || prop_oneof![(0u32..40).prop_map(|below| 20u32.wrapping_sub(below)), any::<u32>()];
     (base(), base())
 }
 
@@ -225,18 +186,10 @@ fn converse(base: (u32, u32), messages: &[Message], fins: bool) -> (Talk, [u64; 
         for &len in &message.cuts {
             let payload = octets(who, sent[who], len.into());
             sent[who] += u64::from(len);
-            talk = if who == 0 {
-                talk.client(&payload)
-            } else {
-                talk.server(&payload)
-            };
+            talk = if who == 0 { talk.client(&payload) } else { talk.server(&payload) };
         }
         if message.acked {
-            talk = if who == 0 {
-                talk.server(b"")
-            } else {
-                talk.client(b"")
-            };
+            talk = if who == 0 { talk.server(b"") } else { talk.client(b"") };
         }
     }
     if fins {
@@ -252,11 +205,7 @@ fn capture(talk: &Talk, base: (u32, u32), sent: [u64; 2], fates: &[Fate]) -> Vec
     let mut placed: Vec<(i64, Packet)> = Vec::new();
     for (i, packet) in talk.packets.iter().enumerate() {
         let place = 10 * i as i64;
-        let fate = if packet.flags.syn || i < 3 {
-            Fate::Fine
-        } else {
-            fates[i % fates.len()]
-        };
+        let fate = if packet.flags.syn || i < 3 { Fate::Fine } else { fates[i % fates.len()] };
         let who = usize::from(packet.source.port() == 80);
         match fate {
             Fate::Fine => placed.push((place, packet.clone())),
@@ -340,20 +289,13 @@ impl Anything {
     fn packet(&self, base: [u32; 2], millis: u64) -> Packet {
         let who = usize::from(self.who);
         let mut talk = talk_from(0, 0);
-        talk = if who == 0 {
-            talk.client(b"")
-        } else {
-            talk.server(b"")
-        };
+        talk = if who == 0 { talk.client(b"") } else { talk.server(b"") };
         let mut packet = talk.packets.remove(0);
         packet.seq = base[who].wrapping_add_signed(self.seq);
         packet.ack = self.ack.map(|ack| base[1 - who].wrapping_add_signed(ack));
         let offset = u64::from(self.seq.cast_unsigned());
         packet.payload = octets(who, offset, self.len.into());
-        packet
-            .payload
-            .iter_mut()
-            .for_each(|octet| *octet = octet.wrapping_add(self.salt));
+        packet.payload.iter_mut().for_each(|octet| *octet = octet.wrapping_add(self.salt));
         packet.cut = self.cut.into();
         packet.flags.syn = self.flags & 1 != 0;
         packet.flags.fin = self.flags & 2 != 0;

@@ -97,13 +97,7 @@ impl Reassembler {
             if slot.stream != stream {
                 continue;
             }
-            let mut out = Outlet {
-                sink,
-                stream,
-                now: self.now,
-                limits: &self.limits,
-                held: &mut self.held,
-            };
+            let mut out = Outlet { sink, stream, now: self.now, limits: &self.limits, held: &mut self.held };
             if slot.flow.tick(&mut out) {
                 self.close(index, Close::Ended, sink);
             } else if self.now.at.is_some() && slot.flow.starts_to_wait() {
@@ -159,12 +153,7 @@ impl Reassembler {
             Direction::Forward => (segment.source, segment.destination),
             Direction::Backward => (segment.destination, segment.source),
         };
-        let opening = Opening {
-            initiator,
-            responder,
-            handshake: segment.flags.syn,
-            stamp: segment.stamp,
-        };
+        let opening = Opening { initiator, responder, handshake: segment.flags.syn, stamp: segment.stamp };
         if let Some(slot) = self.table.slot(index) {
             sink.item(slot.stream, StreamItem::Open(opening));
         }
@@ -173,13 +162,8 @@ impl Reassembler {
 
     fn close(&mut self, index: u32, close: Close, sink: &mut impl StreamSink) {
         if let Some(Slot { flow, stream, .. }) = self.table.slot(index) {
-            let mut out = Outlet {
-                sink,
-                stream: *stream,
-                now: self.now,
-                limits: &self.limits,
-                held: &mut self.held,
-            };
+            let mut out =
+                Outlet { sink, stream: *stream, now: self.now, limits: &self.limits, held: &mut self.held };
             flow.close(close, &mut out);
         }
         self.table.retire(index);

@@ -25,23 +25,12 @@ pub(super) struct Recent {
 impl Recent {
     /// Nothing was delivered yet.
     pub const fn new() -> Self {
-        Self {
-            ring: [Digest {
-                at: Position::START,
-                len: 0,
-                sum: 0,
-            }; REMEMBERED],
-            place: 0,
-        }
+        Self { ring: [Digest { at: Position::START, len: 0, sum: 0 }; REMEMBERED], place: 0 }
     }
 
     /// Remembers a piece that is delivered now.
     pub fn note(&mut self, at: Position, bytes: &[u8]) {
-        let digest = Digest {
-            at,
-            len: u32::try_from(bytes.len()).unwrap_or(0),
-            sum: sum(bytes),
-        };
+        let digest = Digest { at, len: u32::try_from(bytes.len()).unwrap_or(0), sum: sum(bytes) };
         if let Some(slot) = self.ring.get_mut(self.place) {
             *slot = digest;
         }
@@ -51,15 +40,12 @@ impl Recent {
     /// Whether a copy of octets from `at` on differs from what was delivered.
     /// Only pieces that lie wholly within the copy can be compared.
     pub fn differs(&self, at: Position, bytes: &[u8]) -> bool {
-        self.ring
-            .iter()
-            .filter(|digest| digest.len > 0 && digest.at >= at)
-            .any(|digest| {
-                usize::try_from(digest.at.since(at))
-                    .ok()
-                    .and_then(|from| bytes.get(from..)?.get(..digest.len as usize))
-                    .is_some_and(|copy| sum(copy) != digest.sum)
-            })
+        self.ring.iter().filter(|digest| digest.len > 0 && digest.at >= at).any(|digest| {
+            usize::try_from(digest.at.since(at))
+                .ok()
+                .and_then(|from| bytes.get(from..)?.get(..digest.len as usize))
+                .is_some_and(|copy| sum(copy) != digest.sum)
+        })
     }
 }
 
@@ -75,15 +61,10 @@ fn sum(bytes: &[u8]) -> u32 {
         }
     }
     let rest = blocks.remainder().chunks(8).fold(0u64, |sum, part| {
-        let word = part
-            .iter()
-            .rev()
-            .fold(0u64, |word, &octet| word << 8 | u64::from(octet));
+        let word = part.iter().rev().fold(0u64, |word, &octet| word << 8 | u64::from(octet));
         sum.wrapping_add(word)
     });
-    let all = lanes
-        .iter()
-        .fold(rest, |all, &lane| all.rotate_left(13).wrapping_add(lane));
+    let all = lanes.iter().fold(rest, |all, &lane| all.rotate_left(13).wrapping_add(lane));
     #[expect(clippy::cast_possible_truncation, reason = "folded on purpose")]
     let folded = (all ^ all >> 32) as u32;
     folded
@@ -103,10 +84,7 @@ mod tests {
             for i in 0..len {
                 let mut copy = bytes.clone();
                 copy[i] ^= 0x20;
-                assert!(
-                    recent.differs(Position::first(50), &copy),
-                    "octet {i} of {len}"
-                );
+                assert!(recent.differs(Position::first(50), &copy), "octet {i} of {len}");
             }
         }
     }
@@ -120,10 +98,7 @@ mod tests {
         assert!(recent.differs(Position::first(0), b"HTTP/1.1 404 OK\r\n"));
         assert!(!recent.differs(Position::first(4), b"/1.1 200 OK"));
         assert!(recent.differs(Position::first(4), b"/1.1 404 OK"));
-        assert!(
-            !recent.differs(Position::first(10), b"something else"),
-            "nothing whole to compare"
-        );
+        assert!(!recent.differs(Position::first(10), b"something else"), "nothing whole to compare");
     }
 
     #[test]

@@ -25,10 +25,7 @@ impl Position {
 
     /// The position of `seq` next to this one; `None` out of [`REACH`].
     pub const fn near(self, seq: u32) -> Option<Self> {
-        #[expect(
-            clippy::cast_possible_truncation,
-            reason = "the low 32 bits are those on the wire"
-        )]
+        #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are those on the wire")]
         let distance = seq.wrapping_sub(self.0 as u32).cast_signed();
         if distance.unsigned_abs() > REACH {
             return None;
@@ -54,11 +51,7 @@ impl Position {
 /// of endpoints apart, for the sender of a segment: its SYN's, or the one
 /// before its first octet.
 pub(super) const fn initial_of_sender(segment: &Segment<'_>) -> u32 {
-    if segment.flags.syn {
-        segment.seq
-    } else {
-        segment.seq.wrapping_sub(1)
-    }
+    if segment.flags.syn { segment.seq } else { segment.seq.wrapping_sub(1) }
 }
 
 /// The same for the receiver of a segment, as its acknowledgement tells.
@@ -69,11 +62,7 @@ pub(super) fn initial_of_receiver(segment: &Segment<'_>) -> Option<u32> {
 /// The sequence number of a segment's first payload octet: a SYN takes up one
 /// (RFC 9293 §3.4).
 pub(super) const fn of_payload(segment: &Segment<'_>) -> u32 {
-    if segment.flags.syn {
-        segment.seq.wrapping_add(1)
-    } else {
-        segment.seq
-    }
+    if segment.flags.syn { segment.seq.wrapping_add(1) } else { segment.seq }
 }
 
 #[cfg(test)]

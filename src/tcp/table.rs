@@ -35,15 +35,9 @@ impl Key {
         if let (SocketAddr::V4(source), SocketAddr::V4(destination)) = (source, destination) {
             let (from, to) = (source.ip().to_bits(), destination.ip().to_bits());
             return if (from, source.port()) <= (to, destination.port()) {
-                (
-                    Self::V4([from, to, ports(source.port(), destination.port())]),
-                    End::Low,
-                )
+                (Self::V4([from, to, ports(source.port(), destination.port())]), End::Low)
             } else {
-                (
-                    Self::V4([to, from, ports(destination.port(), source.port())]),
-                    End::High,
-                )
+                (Self::V4([to, from, ports(destination.port(), source.port())]), End::High)
             };
         }
         let bits = |address: IpAddr| match address {
@@ -54,12 +48,7 @@ impl Key {
         let (low, high, ports, end) = if (from, source.port()) <= (to, destination.port()) {
             (from, to, ports(source.port(), destination.port()), End::Low)
         } else {
-            (
-                to,
-                from,
-                ports(destination.port(), source.port()),
-                End::High,
-            )
+            (to, from, ports(destination.port(), source.port()), End::High)
         };
         #[expect(clippy::cast_possible_truncation, reason = "takes the words apart")]
         let word = |bits: u128, index: u32| (bits >> (32 * index)) as u32;
@@ -254,11 +243,7 @@ impl Table {
             return Found::Replaces(index);
         }
         slot.initials.learn(segment, sender);
-        let direction = if sender == slot.initiator {
-            Direction::Forward
-        } else {
-            Direction::Backward
-        };
+        let direction = if sender == slot.initiator { Direction::Forward } else { Direction::Backward };
         Found::Open(index, direction)
     }
 
@@ -299,14 +284,7 @@ impl Table {
         };
         self.set_place(key, Place::Live(index));
         self.link(index);
-        (
-            index,
-            if answers {
-                Direction::Backward
-            } else {
-                Direction::Forward
-            },
-        )
+        (index, if answers { Direction::Backward } else { Direction::Forward })
     }
 
     /// Drops an open connection; what its number needs is kept.
@@ -360,15 +338,7 @@ mod tests {
     /// 100,000 half-open connections have to fit beside everything else.
     #[test]
     fn a_connection_without_data_is_small() {
-        assert!(
-            size_of::<Option<Slot>>() <= 240,
-            "{}",
-            size_of::<Option<Slot>>()
-        );
-        assert!(
-            size_of::<(KeyV4, Place)>() <= 32,
-            "{}",
-            size_of::<(KeyV4, Place)>()
-        );
+        assert!(size_of::<Option<Slot>>() <= 240, "{}", size_of::<Option<Slot>>());
+        assert!(size_of::<(KeyV4, Place)>() <= 32, "{}", size_of::<(KeyV4, Place)>());
     }
 }

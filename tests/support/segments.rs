@@ -22,9 +22,7 @@ pub struct Sent {
 impl Sent {
     /// How much of the sequence space it takes.
     pub fn len(&self) -> u32 {
-        u32::try_from(self.payload.len()).unwrap()
-            + u32::from(self.flags.syn)
-            + u32::from(self.flags.fin)
+        u32::try_from(self.payload.len()).unwrap() + u32::from(self.flags.syn) + u32::from(self.flags.fin)
     }
 
     /// The segment cut in two behind `place` payload octets.

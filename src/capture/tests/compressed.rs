@@ -22,10 +22,8 @@ fn zstd(octets: &[u8]) -> Vec<u8> {
 }
 
 fn lz4(octets: &[u8]) -> Vec<u8> {
-    let info = FrameInfo::new()
-        .block_size(BlockSize::Max64KB)
-        .block_mode(BlockMode::Linked)
-        .content_checksum(true);
+    let info =
+        FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Linked).content_checksum(true);
     let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
     encoder.write_all(octets).unwrap();
     encoder.finish().unwrap()
@@ -34,12 +32,7 @@ fn lz4(octets: &[u8]) -> Vec<u8> {
 /// The form of `lz4 -l`: a magic number, then blocks of up to 8 MiB.
 fn lz4_legacy(octets: &[u8]) -> Vec<u8> {
     let block = lz4_flex::block::compress(octets);
-    [
-        &[0x02, 0x21, 0x4c, 0x18],
-        (block.len() as u32).to_le_bytes().as_slice(),
-        &block,
-    ]
-    .concat()
+    [&[0x02, 0x21, 0x4c, 0x18], (block.len() as u32).to_le_bytes().as_slice(), &block].concat()
 }
 
 type Pack = fn(&[u8]) -> Vec<u8>;
@@ -58,12 +51,7 @@ fn compression_is_recognised_by_content() {
     for pack in [gzip, zstd, lz4, lz4_legacy] {
         assert_eq!(read(&pack(&file)), plain);
     }
-    let ng = [
-        section(Big),
-        interface(Big, 1, 0, &[]),
-        enhanced(Big, 0, MICROS, b"x", &[]),
-    ]
-    .concat();
+    let ng = [section(Big), interface(Big, 1, 0, &[]), enhanced(Big, 0, MICROS, b"x", &[])].concat();
     for pack in PACKERS {
         assert_eq!(read(&pack(&ng)).clean().data(), [b"x"]);
     }
@@ -82,11 +70,7 @@ fn members_follow_each_other() {
     for pack in PACKERS {
         for at in [0, 2, 24, 30, file.len() - 1, file.len()] {
             let (head, tail) = file.split_at(at);
-            assert_eq!(
-                read(&[pack(head), pack(tail)].concat()),
-                plain,
-                "split at {at}"
-            );
+            assert_eq!(read(&[pack(head), pack(tail)].concat()), plain, "split at {at}");
         }
     }
     // Skippable frames anywhere, as pzstd and seekable zstd write them.
@@ -107,11 +91,7 @@ fn members_follow_each_other() {
 
 #[test]
 fn a_cut_file_gives_its_packets_and_says_that_it_is_cut() {
-    let file = plain(&[
-        b"one, a packet with some text",
-        b"two, and another one",
-        b"three",
-    ]);
+    let file = plain(&[b"one, a packet with some text", b"two, and another one", b"three"]);
     let all = read(&file).clean();
     for pack in PACKERS {
         let packed = pack(&file);
@@ -124,10 +104,7 @@ fn a_cut_file_gives_its_packets_and_says_that_it_is_cut() {
                     let last = (!reading.frames.is_empty()).then_some(reading.frames.len() as u64);
                     assert_eq!(reading.problems[0].1, last);
                 }
-                Err(CaptureError::NotACapture {
-                    looks: Looks::Cut,
-                    within: Some(_),
-                })
+                Err(CaptureError::NotACapture { looks: Looks::Cut, within: Some(_) })
                 | Err(CaptureError::HeaderCut { .. }) => {}
                 Err(error) => panic!("cut at {cut}: {error}"),
             }
@@ -146,10 +123,7 @@ fn an_lz4_file_cut_between_blocks_is_cut() {
     // Magic number, descriptor (3), then a block with its length.
     let first = u32::from_le_bytes(packed[7..11].try_into().unwrap()) as usize & 0x7fff_ffff;
     let reading = read(&packed[..11 + first]);
-    assert_eq!(
-        (reading.frames.len(), reading.codes()),
-        (1, vec!["truncated-capture"])
-    );
+    assert_eq!((reading.frames.len(), reading.codes()), (1, vec!["truncated-capture"]));
 }
 
 #[test]
@@ -160,10 +134,7 @@ fn octets_behind_the_compressed_data_are_garbage() {
         for tail in [[0; 512].as_slice(), b"x", b"HTTP/1.1 200 OK\r\n"] {
             let reading = read(&[&packed, tail].concat());
             assert_eq!(reading.frames.len(), 4);
-            assert_eq!(
-                reading.problems,
-                [("trailing-garbage", Some(4), 1, packed.len() as u64)]
-            );
+            assert_eq!(reading.problems, [("trailing-garbage", Some(4), 1, packed.len() as u64)]);
         }
     }
 }
@@ -185,11 +156,7 @@ fn damaged_data_is_an_error_behind_the_packets_before_it() {
         packed[at] ^= 0x55;
         let reading = try_read(&packed).unwrap();
         assert_eq!(reading.frames[0].3, b"one");
-        assert!(
-            reading.message().contains("data is damaged"),
-            "{}",
-            reading.message()
-        );
+        assert!(reading.message().contains("data is damaged"), "{}", reading.message());
     }
 }
 
@@ -203,16 +170,7 @@ fn zstd_windows_reach_128_mib() {
     assert_eq!(read(&packed).clean().data(), [b"one"]);
     packed[5] = (28 - 10) << 3;
     let error = try_read(&packed).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            CaptureError::Unpack {
-                compression: Compression::Zstd,
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, CaptureError::Unpack { compression: Compression::Zstd, .. }), "{error}");
     assert!(std::error::Error::source(&error).is_some());
 }
 
@@ -223,18 +181,8 @@ fn what_is_within_is_named() {
         assert!(error(b"some text\n").contains(&format!("within {name}: it is text")));
         assert!(error(&gzip(b"x")).contains("gzip, twice"));
         assert!(error(b"").contains("empty"));
-        let bad = [
-            plain(&[b"one"]),
-            [0x11; 40].to_vec(),
-            packet(1, b"y"),
-            packet(2, b"z"),
-        ]
-        .concat();
+        let bad = [plain(&[b"one"]), [0x11; 40].to_vec(), packet(1, b"y"), packet(2, b"z")].concat();
         let reading = read(&pack(&bad));
-        assert!(
-            reading.message().contains("of the unpacked data"),
-            "{}",
-            reading.message()
-        );
+        assert!(reading.message().contains("of the unpacked data"), "{}", reading.message());
     }
 }

@@ -8,18 +8,10 @@ use super::*;
 fn build(form: u8, packets: &[Vec<u8>]) -> Vec<u8> {
     let order = if form & 1 == 0 { Little } else { Big };
     let mut file = if form & 2 == 0 {
-        let magic = if form & 4 == 0 {
-            0xa1b2_c3d4
-        } else {
-            0xa1b2_3c4d
-        };
+        let magic = if form & 4 == 0 { 0xa1b2_c3d4 } else { 0xa1b2_3c4d };
         header(order, magic, (2, 4), 276)
     } else {
-        [
-            section(order),
-            interface(order, 276, 0, &option(order, 9, &[9])),
-        ]
-        .concat()
+        [section(order), interface(order, 276, 0, &option(order, 9, &[9]))].concat()
     };
     for (n, data) in (0..).zip(packets) {
         file.extend(if form & 2 == 0 {

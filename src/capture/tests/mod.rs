@@ -22,27 +22,15 @@ pub(super) use Order::{Big, Little};
 
 impl Order {
     pub(super) fn u16(self, value: u16) -> [u8; 2] {
-        if self == Big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
+        if self == Big { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 
     pub(super) fn u32(self, value: u32) -> [u8; 4] {
-        if self == Big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
+        if self == Big { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 
     pub(super) fn u64(self, value: u64) -> [u8; 8] {
-        if self == Big {
-            value.to_be_bytes()
-        } else {
-            value.to_le_bytes()
-        }
+        if self == Big { value.to_be_bytes() } else { value.to_le_bytes() }
     }
 }
 
@@ -66,13 +54,7 @@ pub(super) fn plain_header() -> Vec<u8> {
 }
 
 /// A pcap record; `more` are octets of a longer header.
-pub(super) fn record(
-    order: Order,
-    time: (u32, u32),
-    more: &[u8],
-    data: &[u8],
-    wire: u32,
-) -> Vec<u8> {
+pub(super) fn record(order: Order, time: (u32, u32), more: &[u8], data: &[u8], wire: u32) -> Vec<u8> {
     let mut record = Vec::new();
     for word in [time.0, time.1, data.len() as u32, wire] {
         record.extend(order.u32(word));
@@ -135,22 +117,10 @@ pub(super) fn interface(order: Order, link: u16, snap: u32, options: &[u8]) -> V
 }
 
 /// An enhanced packet block, or the body of one with these fields.
-pub(super) fn enhanced(
-    order: Order,
-    interface: u32,
-    units: u64,
-    data: &[u8],
-    options: &[u8],
-) -> Vec<u8> {
+pub(super) fn enhanced(order: Order, interface: u32, units: u64, data: &[u8], options: &[u8]) -> Vec<u8> {
     let mut body = Vec::new();
     let length = data.len() as u32;
-    for word in [
-        interface,
-        (units >> 32) as u32,
-        units as u32,
-        length,
-        length,
-    ] {
+    for word in [interface, (units >> 32) as u32, units as u32, length, length] {
         body.extend(order.u32(word));
     }
     body.extend(data);
@@ -221,30 +191,15 @@ pub(super) fn try_read_from<R: Read>(source: R, limits: &Limits) -> Result<Readi
             Err(error) => break Some(error.to_string()),
         }
     };
-    assert_eq!(
-        capture.next_frame().unwrap(),
-        None,
-        "nothing comes after the end"
-    );
+    assert_eq!(capture.next_frame().unwrap(), None, "nothing comes after the end");
     let problems = capture.problems().iter();
     Ok(Reading {
         frames,
         problems: problems
-            .map(|p| {
-                (
-                    p.kind.code(),
-                    p.frame.map(|frame| frame.get()),
-                    p.count,
-                    p.offset,
-                )
-            })
+            .map(|p| (p.kind.code(), p.frame.map(|frame| frame.get()), p.count, p.offset))
             .collect(),
         error,
-        links: capture
-            .link_types()
-            .iter()
-            .map(|link| link.name().into_owned())
-            .collect(),
+        links: capture.link_types().iter().map(|link| link.name().into_owned()).collect(),
         packets: capture.packets(),
     })
 }
@@ -257,10 +212,7 @@ pub(super) fn try_read(file: &[u8]) -> Result<Reading, CaptureError> {
 /// must give the same.
 pub(super) fn read(file: &[u8]) -> Reading {
     let whole = try_read(file).expect("a capture");
-    let small = Limits {
-        read_block: 64,
-        ..Limits::default()
-    };
+    let small = Limits { read_block: 64, ..Limits::default() };
     let drops = try_read_from(Dripping::new(file), &small).expect("a capture");
     assert_eq!(whole, drops);
     whole
@@ -274,10 +226,7 @@ pub(super) struct Dripping<'o> {
 
 impl<'o> Dripping<'o> {
     pub(super) const fn new(octets: &'o [u8]) -> Self {
-        Self {
-            octets,
-            interrupted: false,
-        }
+        Self { octets, interrupted: false }
     }
 }
 

@@ -20,10 +20,7 @@ fn assert_three(file: &[u8], fraction: &str) {
     let reading = read(file).clean();
     assert_eq!(reading.data(), [b"first packet!".as_slice(), b"", b"third"]);
     assert_eq!(reading.numbers(), [1, 2, 3]);
-    assert_eq!(
-        reading.times(),
-        [2, 3, 4].map(|second| format!("2023-08-02T13:10:0{second}.{fraction}Z"))
-    );
+    assert_eq!(reading.times(), [2, 3, 4].map(|second| format!("2023-08-02T13:10:0{second}.{fraction}Z")));
 }
 
 #[test]
@@ -39,10 +36,7 @@ fn both_byte_orders_and_resolutions() {
 #[test]
 fn modified_records_have_longer_headers() {
     for order in [Little, Big] {
-        let file = [
-            header(order, MODIFIED, (2, 4), 1),
-            three(order, &[0, 0, 0, 2, 8, 0, 0, 0]),
-        ];
+        let file = [header(order, MODIFIED, (2, 4), 1), three(order, &[0, 0, 0, 2, 8, 0, 0, 0])];
         assert_three(&file.concat(), "123456");
     }
 }
@@ -72,12 +66,7 @@ fn patched_layouts_are_told_by_their_fit() {
 
 #[test]
 fn aix_writes_interface_types_and_nanoseconds() {
-    for (kind, link) in [
-        (6, "ETHERNET"),
-        (9, "IEEE802_5"),
-        (15, "FDDI"),
-        (24, "NULL"),
-    ] {
+    for (kind, link) in [(6, "ETHERNET"), (9, "IEEE802_5"), (15, "FDDI"), (24, "NULL")] {
         let file = [header(Big, MICRO, (2, 2), kind), three(Big, &[])].concat();
         assert_three(&file, "000123456");
         assert_eq!(read(&file).links, [link]);
@@ -92,10 +81,7 @@ fn ixia_has_a_longer_file_header() {
     for magic in [0x1c00_01ac, 0x1c00_01ab] {
         for order in [Little, Big] {
             let size = order.u32(three(order, &[]).len() as u32).to_vec();
-            assert_three(
-                &[header(order, magic, (2, 4), 1), size, three(order, &[])].concat(),
-                "123456",
-            );
+            assert_three(&[header(order, magic, (2, 4), 1), size, three(order, &[])].concat(), "123456");
         }
     }
 }
@@ -120,10 +106,7 @@ fn old_versions_give_the_lengths_in_either_order() {
 fn link_types_lose_their_frame_check_bits() {
     let file = [header(Little, MICRO, (2, 4), 0x2400_0001), packet(0, b"x")].concat();
     let reading = read(&file).clean();
-    assert_eq!(
-        (reading.links, reading.frames[0].2),
-        (vec!["ETHERNET".into()], 1)
-    );
+    assert_eq!((reading.links, reading.frames[0].2), (vec!["ETHERNET".into()], 1));
 }
 
 #[test]
@@ -136,10 +119,7 @@ fn packets_may_be_longer_than_the_snap_length() {
     file.extend(packet(2, &[9; 300_000]));
     file.extend(packet(3, b"last"));
     let reading = read(&file).clean();
-    assert_eq!(
-        reading.frames.iter().map(|f| f.3.len()).collect::<Vec<_>>(),
-        [5000, 11, 300_000, 4]
-    );
+    assert_eq!(reading.frames.iter().map(|f| f.3.len()).collect::<Vec<_>>(), [5000, 11, 300_000, 4]);
 }
 
 #[test]
@@ -148,10 +128,7 @@ fn packets_cut_by_the_snap_length_are_counted() {
     file.extend(record(Little, (START, 1), &[], b"cut", 1514));
     file.extend(record(Little, (START, 2), &[], b"cut", 60));
     let reading = read(&file);
-    assert_eq!(
-        reading.frames.iter().map(|f| f.4).collect::<Vec<_>>(),
-        [5, 1514, 60]
-    );
+    assert_eq!(reading.frames.iter().map(|f| f.4).collect::<Vec<_>>(), [5, 1514, 60]);
     assert_eq!(reading.problems.len(), 1);
     assert_eq!(reading.problems[0].0, "cut-packets");
     assert_eq!((reading.problems[0].1, reading.problems[0].2), (Some(2), 2));
@@ -159,11 +136,7 @@ fn packets_cut_by_the_snap_length_are_counted() {
 
 #[test]
 fn a_wire_length_below_the_captured_one_is_raised() {
-    let file = [
-        plain_header(),
-        record(Little, (START, 1), &[], b"sixteen octets..", 10),
-    ]
-    .concat();
+    let file = [plain_header(), record(Little, (START, 1), &[], b"sixteen octets..", 10)].concat();
     assert_eq!(read(&file).clean().frames[0].4, 16);
 }
 
@@ -173,10 +146,7 @@ fn times_reach_2106_and_fractions_are_carried() {
     file.extend(record(Little, (u32::MAX, 999_999), &[], b"a", 1));
     file.extend(record(Little, (START, 2_500_000), &[], b"b", 1));
     let reading = read(&file).clean();
-    assert_eq!(
-        reading.times(),
-        ["2106-02-07T06:28:15.999999Z", "2023-08-02T13:10:04.500000Z"]
-    );
+    assert_eq!(reading.times(), ["2106-02-07T06:28:15.999999Z", "2023-08-02T13:10:04.500000Z"]);
 }
 
 #[test]
@@ -191,10 +161,7 @@ fn a_cut_file_is_read_to_its_last_whole_packet() {
         let part = &file[..cut];
         match cut {
             0 => assert!(matches!(try_read(part), Err(CaptureError::Empty))),
-            1..4 => assert!(matches!(
-                try_read(part),
-                Err(CaptureError::NotACapture { .. })
-            )),
+            1..4 => assert!(matches!(try_read(part), Err(CaptureError::NotACapture { .. }))),
             4..24 => assert!(matches!(
                 try_read(part),
                 Err(CaptureError::HeaderCut { have, need: 24, .. }) if have == cut as u64
@@ -206,11 +173,7 @@ fn a_cut_file_is_read_to_its_last_whole_packet() {
                 assert_eq!(reading.data(), packets[..whole], "cut at {cut}");
                 let last = (whole > 0).then_some(whole as u64);
                 let problem = ("truncated-capture", last, 1, ends[whole] as u64);
-                let expected = if ends.contains(&cut) {
-                    vec![]
-                } else {
-                    vec![problem]
-                };
+                let expected = if ends.contains(&cut) { vec![] } else { vec![problem] };
                 assert_eq!(reading.problems, expected, "cut at {cut}");
             }
         }
@@ -232,11 +195,7 @@ fn octets_that_are_no_record_at_the_end_are_garbage() {
         let reading = read(&[&file, tail].concat());
         assert_eq!(reading.data(), [b"one", b"two"], "{tail:?}");
         assert_eq!(reading.error, None);
-        assert_eq!(
-            reading.problems,
-            [("trailing-garbage", Some(2), 1, file.len() as u64)],
-            "{tail:?}"
-        );
+        assert_eq!(reading.problems, [("trailing-garbage", Some(2), 1, file.len() as u64)], "{tail:?}");
     }
 }
 
@@ -251,11 +210,7 @@ fn a_damaged_record_ends_the_reading_with_an_error() {
         let reading = read(&[good.clone(), bad.clone(), rest].concat());
         assert_eq!(reading.data(), [b"one"]);
         assert!(reading.message().contains(&place), "{}", reading.message());
-        assert!(
-            reading.message().contains("4294967295"),
-            "{}",
-            reading.message()
-        );
+        assert!(reading.message().contains("4294967295"), "{}", reading.message());
         assert_eq!(reading.problems, []);
     }
     // No record, but records behind it: they must not be lost in silence.
@@ -264,20 +219,12 @@ fn a_damaged_record_ends_the_reading_with_an_error() {
         let reading = read(&[good.clone(), hole, packet(2, b"three"), packet(3, b"four")].concat());
         assert_eq!(reading.data(), [b"one"]);
         assert!(reading.message().contains(&place));
-        assert!(
-            reading.message().contains(&format!("offset {next}")),
-            "{}",
-            reading.message()
-        );
+        assert!(reading.message().contains(&format!("offset {next}")), "{}", reading.message());
     }
     // Far behind it too.
     let far = [good, vec![0xee; 3 << 20], packet(2, b"three")].concat();
     let reading = try_read(&far).unwrap();
-    assert!(
-        reading.message().contains("packets go on"),
-        "{}",
-        reading.message()
-    );
+    assert!(reading.message().contains("packets go on"), "{}", reading.message());
 }
 
 #[test]
@@ -291,45 +238,24 @@ fn empty_packets_at_the_epoch_are_packets_but_zeros_are_not() {
 
 #[test]
 fn joined_files_are_read_on() {
-    let other = [
-        header(Big, NANOS, (2, 4), 276),
-        record(Big, (START, 7), &[], b"two", 3),
-    ]
-    .concat();
+    let other = [header(Big, NANOS, (2, 4), 276), record(Big, (START, 7), &[], b"two", 3)].concat();
     let first = plain(&[b"one"]);
     let reading = read(&[first.clone(), other, plain(&[b"three"])].concat());
     assert_eq!(reading.data(), [b"one".as_slice(), b"two", b"three"]);
-    assert_eq!(
-        reading.frames.iter().map(|f| f.2).collect::<Vec<_>>(),
-        [1, 276, 1]
-    );
+    assert_eq!(reading.frames.iter().map(|f| f.2).collect::<Vec<_>>(), [1, 276, 1]);
     assert_eq!(reading.times()[1], "2023-08-02T13:10:02.000000007Z");
     assert_eq!(reading.links, ["ETHERNET", "LINUX_SLL2"]);
-    assert_eq!(
-        reading.problems,
-        [("corrupt-block", None, 2, first.len() as u64)]
-    );
+    assert_eq!(reading.problems, [("corrupt-block", None, 2, first.len() as u64)]);
     // Another format isn't.
     let reading = read(&[first, section(Little)].concat());
-    assert!(
-        reading.message().contains("a pcapng file begins there"),
-        "{}",
-        reading.message()
-    );
+    assert!(reading.message().contains("a pcapng file begins there"), "{}", reading.message());
 }
 
 #[test]
 fn versions_before_two_are_not_supported() {
     let file = [header(Little, MICRO, (1, 2), 1), packet(0, b"x")].concat();
     let error = try_read(&file).unwrap_err();
-    assert!(matches!(
-        error,
-        CaptureError::UnsupportedVersion {
-            major: 1,
-            minor: 2,
-            ..
-        }
-    ));
+    assert!(matches!(error, CaptureError::UnsupportedVersion { major: 1, minor: 2, .. }));
     assert!(error.to_string().contains("editcap"), "{error}");
 }
 
@@ -343,11 +269,7 @@ fn what_is_no_capture_is_named() {
     assert!(error(b"snoop\0\0\0\0\0\0\x02\0\0\0\x04").contains("editcap -F pcap"));
     assert!(error(b"\xfd7zXZ\0\0").contains("unpack it first"));
     assert!(error(b"\x01\x02\x03\x04").contains("01 02 03 04"));
-    let Err(CaptureError::NotACapture {
-        looks,
-        within: None,
-    }) = try_read(b"text")
-    else {
+    let Err(CaptureError::NotACapture { looks, within: None }) = try_read(b"text") else {
         panic!("no capture");
     };
     assert_eq!(looks, Looks::Text);

@@ -17,12 +17,7 @@ fn nth(order: Order, n: u64, data: &[u8]) -> Vec<u8> {
 #[test]
 fn both_byte_orders() {
     for order in [Little, Big] {
-        let file = [
-            begin(order),
-            nth(order, 0, b"one"),
-            nth(order, 1, b""),
-            nth(order, 2, b"three"),
-        ];
+        let file = [begin(order), nth(order, 0, b"one"), nth(order, 1, b""), nth(order, 2, b"three")];
         let reading = read(&file.concat()).clean();
         assert_eq!(reading.data(), [b"one".as_slice(), b"", b"three"]);
         assert_eq!(reading.times()[2], "2023-08-02T13:10:04.000000Z");
@@ -49,10 +44,7 @@ fn sections_have_their_own_byte_order_and_interfaces() {
     let reading = read(&file.concat());
     assert_eq!(reading.data(), [b"a", b"b", b"c", b"d"]);
     assert_eq!(reading.numbers(), [1, 2, 3, 5]);
-    assert_eq!(
-        reading.frames.iter().map(|f| f.2).collect::<Vec<_>>(),
-        [276, 1, 113, 1]
-    );
+    assert_eq!(reading.frames.iter().map(|f| f.2).collect::<Vec<_>>(), [276, 1, 113, 1]);
     assert_eq!(reading.times()[2], "2023-08-02T13:10:02.000000001Z");
     assert_eq!(reading.links, ["ETHERNET", "LINUX_SLL2", "LINUX_SLL"]);
     assert_eq!(reading.problems.len(), 1);
@@ -68,11 +60,7 @@ fn time(resolution: u8, offset: Option<i64>, units: u64) -> String {
             options.extend(option(order, 14, &order.u64(offset as u64)));
         }
         options.extend(option(order, 0, &[]));
-        let file = [
-            section(order),
-            interface(order, 1, 0, &options),
-            enhanced(order, 0, units, b"x", &[]),
-        ];
+        let file = [section(order), interface(order, 1, 0, &options), enhanced(order, 0, units, b"x", &[])];
         let reading = read(&file.concat());
         let bad = reading.times() == [""];
         assert_eq!(reading.codes(), if bad { vec!["bad-time"] } else { vec![] });
@@ -88,41 +76,20 @@ fn every_decimal_resolution() {
     assert_eq!(time(1, None, 105), "1970-01-01T00:00:10.5Z");
     assert_eq!(time(3, None, 1_690_981_802_123), "2023-08-02T13:10:02.123Z");
     assert_eq!(time(6, None, MICROS + 1), "2023-08-02T13:10:02.000001Z");
-    assert_eq!(
-        time(9, None, MICROS * 1000 + 1),
-        "2023-08-02T13:10:02.000000001Z"
-    );
-    assert_eq!(
-        time(12, None, 1_000_000_000_001),
-        "1970-01-01T00:00:01.000000000001Z"
-    );
-    assert_eq!(
-        time(19, None, u64::MAX),
-        "1970-01-01T00:00:01.8446744073709551615Z"
-    );
+    assert_eq!(time(9, None, MICROS * 1000 + 1), "2023-08-02T13:10:02.000000001Z");
+    assert_eq!(time(12, None, 1_000_000_000_001), "1970-01-01T00:00:01.000000000001Z");
+    assert_eq!(time(19, None, u64::MAX), "1970-01-01T00:00:01.8446744073709551615Z");
     // Finer than a time keeps: cut.
-    assert_eq!(
-        time(20, None, u64::MAX),
-        "1970-01-01T00:00:00.1844674407370955161Z"
-    );
-    assert_eq!(
-        time(127, None, u64::MAX),
-        "1970-01-01T00:00:00.0000000000000000000Z"
-    );
+    assert_eq!(time(20, None, u64::MAX), "1970-01-01T00:00:00.1844674407370955161Z");
+    assert_eq!(time(127, None, u64::MAX), "1970-01-01T00:00:00.0000000000000000000Z");
 }
 
 #[test]
 fn every_binary_resolution() {
     assert_eq!(time(0x80, None, 10), "1970-01-01T00:00:10.000000000Z");
     assert_eq!(time(0x81, None, 3), "1970-01-01T00:00:01.500000000Z");
-    assert_eq!(
-        time(0x8a, None, 1024 + 256),
-        "1970-01-01T00:00:01.250000000Z"
-    );
-    assert_eq!(
-        time(0xa0, None, (5 << 32) + 1),
-        "1970-01-01T00:00:05.000000000Z"
-    );
+    assert_eq!(time(0x8a, None, 1024 + 256), "1970-01-01T00:00:01.250000000Z");
+    assert_eq!(time(0xa0, None, (5 << 32) + 1), "1970-01-01T00:00:05.000000000Z");
     assert_eq!(time(0xbf, None, u64::MAX), "1970-01-01T00:00:01.999999999Z");
     assert_eq!(time(0xc0, None, u64::MAX), "1970-01-01T00:00:00.999999999Z");
     assert_eq!(time(0xc1, None, u64::MAX), "1970-01-01T00:00:00.499999999Z");
@@ -148,15 +115,8 @@ fn times_that_cannot_be_written_are_none() {
 #[test]
 fn options_behind_their_end_are_not_options() {
     let options = [option(Little, 0, &[]), option(Little, 9, &[9])].concat();
-    let file = [
-        section(Little),
-        interface(Little, 1, 0, &options),
-        nth(Little, 0, b"x"),
-    ];
-    assert_eq!(
-        read(&file.concat()).clean().times(),
-        ["2023-08-02T13:10:02.000000Z"]
-    );
+    let file = [section(Little), interface(Little, 1, 0, &options), nth(Little, 0, b"x")];
+    assert_eq!(read(&file.concat()).clean().times(), ["2023-08-02T13:10:02.000000Z"]);
 }
 
 #[test]
@@ -166,15 +126,8 @@ fn packet_options_need_no_end() {
     // An option that claims more than the block has.
     let broken = [1, 0, 0xff, 0xff];
     for options in [flags.as_slice(), &ended, &broken] {
-        let file = [
-            begin(Little),
-            enhanced(Little, 0, MICROS, b"data", options),
-            nth(Little, 1, b"y"),
-        ];
-        assert_eq!(
-            read(&file.concat()).clean().data(),
-            [b"data".as_slice(), b"y"]
-        );
+        let file = [begin(Little), enhanced(Little, 0, MICROS, b"data", options), nth(Little, 1, b"y")];
+        assert_eq!(read(&file.concat()).clean().data(), [b"data".as_slice(), b"y"]);
     }
 }
 
@@ -191,35 +144,22 @@ fn simple_packets_have_no_time() {
             simple(10, b"ten octets"),
         ];
         let reading = read(&file.concat());
-        assert_eq!(
-            reading.data(),
-            [b"short".as_slice(), b"eight ()", b"ten octets"]
-        );
+        assert_eq!(reading.data(), [b"short".as_slice(), b"eight ()", b"ten octets"]);
         assert_eq!(reading.times(), ["", "", ""]);
-        assert_eq!(
-            reading.frames.iter().map(|f| f.4).collect::<Vec<_>>(),
-            [5, 500, 10]
-        );
+        assert_eq!(reading.frames.iter().map(|f| f.4).collect::<Vec<_>>(), [5, 500, 10]);
         assert_eq!(reading.codes(), ["cut-packets"]);
     }
 }
 
 #[test]
 fn simple_packets_must_have_what_they_claim() {
-    let simple = block(
-        Little,
-        3,
-        &[&100u32.to_le_bytes(), b"few".as_slice()].concat(),
-    );
+    let simple = block(Little, 3, &[&100u32.to_le_bytes(), b"few".as_slice()].concat());
     let alone = [section(Little), simple.clone(), nth(Little, 0, b"x")].concat();
     let reading = read(&alone);
     assert_eq!((reading.frames.len(), reading.packets), (0, 2));
     let file = [begin(Little), simple, nth(Little, 0, b"x")].concat();
     let reading = read(&file);
-    assert_eq!(
-        (reading.numbers(), reading.codes()),
-        (vec![2], vec!["corrupt-block"])
-    );
+    assert_eq!((reading.numbers(), reading.codes()), (vec![2], vec!["corrupt-block"]));
 }
 
 #[test]
@@ -230,22 +170,9 @@ fn obsolete_packets_are_packets() {
             body.extend(order.u32(word));
         }
         body.extend(b"old");
-        let file = [
-            begin(order),
-            interface(order, 113, 0, &[]),
-            block(order, 2, &body),
-        ];
+        let file = [begin(order), interface(order, 113, 0, &[]), block(order, 2, &body)];
         let reading = read(&file.concat());
-        assert_eq!(
-            reading.frames,
-            [(
-                1,
-                "2023-08-02T13:10:02.000000Z".to_owned(),
-                113,
-                b"old".to_vec(),
-                60
-            )]
-        );
+        assert_eq!(reading.frames, [(1, "2023-08-02T13:10:02.000000Z".to_owned(), 113, b"old".to_vec(), 60)]);
     }
 }
 
@@ -272,12 +199,7 @@ fn an_inconsistent_block_is_skipped_and_reading_goes_on() {
     let short = block(Little, ENHANCED, b"too short");
     let absent = enhanced(Little, 3, MICROS, b"x", &[]);
     for bad in [&greedy, &short, &absent] {
-        let file = [
-            begin(Little),
-            nth(Little, 0, b"one"),
-            bad.clone(),
-            nth(Little, 1, b"three"),
-        ];
+        let file = [begin(Little), nth(Little, 0, b"one"), bad.clone(), nth(Little, 1, b"three")];
         let reading = read(&file.concat());
         assert_eq!(reading.data(), [b"one".as_slice(), b"three"]);
         assert_eq!(reading.numbers(), [1, 3]);
@@ -297,10 +219,7 @@ fn an_unreadable_description_keeps_its_index() {
         enhanced(Little, 1, MICROS, b"x", &[]),
     ];
     let reading = read(&file.concat());
-    assert_eq!(
-        (reading.data(), reading.frames[0].2),
-        (vec![b"x".as_slice()], 276)
-    );
+    assert_eq!((reading.data(), reading.frames[0].2), (vec![b"x".as_slice()], 276));
     assert_eq!(reading.problems, [("corrupt-block", None, 2, 28)]);
 }
 
@@ -308,32 +227,15 @@ fn an_unreadable_description_keeps_its_index() {
 fn blocks_are_larger_than_the_buffer_up_to_the_cap() {
     let big = vec![7; 3 << 20];
     let names = block(Little, 4, &vec![0; 2 << 20]);
-    let file = [
-        begin(Little),
-        nth(Little, 0, &big),
-        names,
-        nth(Little, 1, b"small"),
-    ]
-    .concat();
+    let file = [begin(Little), nth(Little, 0, &big), names, nth(Little, 1, b"small")].concat();
     let reading = try_read(&file).unwrap().clean();
     assert_eq!(reading.data(), [big.as_slice(), b"small"]);
 
-    let limits = Limits {
-        capture_block: 1 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { capture_block: 1 << 20, ..Limits::default() };
     let reading = try_read_from(&file[..], &limits).unwrap();
     assert!(reading.frames.is_empty());
-    assert!(
-        reading.message().contains("offset 48"),
-        "{}",
-        reading.message()
-    );
-    assert!(
-        reading.message().contains("more than the 1048576 believed"),
-        "{}",
-        reading.message()
-    );
+    assert!(reading.message().contains("offset 48"), "{}", reading.message());
+    assert!(reading.message().contains("more than the 1048576 believed"), "{}", reading.message());
 }
 
 /// Options take far more memory than octets once they are read.
@@ -347,10 +249,7 @@ fn headers_with_millions_of_options_are_not_looked_into() {
         enhanced(Little, 1, MICROS, b"x", &[]),
     ];
     let reading = try_read(&file.concat()).unwrap();
-    assert_eq!(
-        (reading.data(), reading.codes()),
-        (vec![b"x".as_slice()], vec!["corrupt-block"])
-    );
+    assert_eq!((reading.data(), reading.codes()), (vec![b"x".as_slice()], vec!["corrupt-block"]));
 }
 
 #[test]
@@ -417,17 +316,10 @@ fn a_cut_file_is_read_to_its_last_whole_packet() {
             }
             let reading = read(part);
             let last = if cut >= ends[3] { Some(1) } else { None };
-            assert_eq!(
-                (reading.error.as_ref(), reading.packets),
-                (None, last.unwrap_or(0))
-            );
+            assert_eq!((reading.error.as_ref(), reading.packets), (None, last.unwrap_or(0)));
             let begun = ends.iter().rfind(|end| **end <= cut).unwrap();
             let problem = ("truncated-capture", last, 1, *begun as u64);
-            let expected = if ends.contains(&cut) {
-                vec![]
-            } else {
-                vec![problem]
-            };
+            let expected = if ends.contains(&cut) { vec![] } else { vec![problem] };
             assert_eq!(reading.problems, expected, "cut at {cut}");
         }
     }
@@ -436,12 +328,7 @@ fn a_cut_file_is_read_to_its_last_whole_packet() {
 #[test]
 fn octets_that_are_no_block_at_the_end_are_garbage() {
     let file = [begin(Little), nth(Little, 0, b"one")].concat();
-    let tails: [&[u8]; 4] = [
-        &[0; 64],
-        &[0; 3],
-        b"\n",
-        b"Connection closed by remote host.\r\n",
-    ];
+    let tails: [&[u8]; 4] = [&[0; 64], &[0; 3], b"\n", b"Connection closed by remote host.\r\n"];
     for tail in tails {
         let reading = read(&[&file, tail].concat());
         assert_eq!(reading.error, None, "{tail:?}");
@@ -451,10 +338,7 @@ fn octets_that_are_no_block_at_the_end_are_garbage() {
         } else {
             "trailing-garbage"
         };
-        assert_eq!(
-            reading.problems,
-            [(expected, Some(1), 1, file.len() as u64)]
-        );
+        assert_eq!(reading.problems, [(expected, Some(1), 1, file.len() as u64)]);
     }
     // With blocks behind them, something is damaged.
     let reading = read(&[file.clone(), vec![0; 64], nth(Little, 1, b"two")].concat());
@@ -467,21 +351,10 @@ fn versions_other_than_one_are_not_supported() {
     let mut other = section(Little);
     other[12] = 2;
     let error = try_read(&other).unwrap_err();
-    assert!(matches!(
-        error,
-        CaptureError::UnsupportedVersion {
-            major: 2,
-            minor: 0,
-            ..
-        }
-    ));
+    assert!(matches!(error, CaptureError::UnsupportedVersion { major: 2, minor: 0, .. }));
     let reading = read(&[begin(Little), nth(Little, 0, b"one"), other].concat());
     assert_eq!(reading.data(), [b"one"]);
-    assert!(
-        reading.message().contains("version 2.0"),
-        "{}",
-        reading.message()
-    );
+    assert!(reading.message().contains("version 2.0"), "{}", reading.message());
     // Wireshark wrote 1.2 for a while.
     let mut minor = section(Big);
     minor[15] = 2;

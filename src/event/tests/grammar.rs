@@ -16,10 +16,7 @@ fn by_serde(body: &[u8]) -> (Vec<std::ops::Range<u64>>, Option<serde_json::Error
             return (texts, Some(error));
         }
         let end = stream.byte_offset();
-        let space = body[from..end]
-            .iter()
-            .take_while(|octet| b" \t\r\n".contains(octet))
-            .count();
+        let space = body[from..end].iter().take_while(|octet| b" \t\r\n".contains(octet)).count();
         texts.push((from + space) as u64..end as u64);
         from = end;
     }
@@ -41,9 +38,7 @@ fn agree(body: &[u8], reading: &Reading) {
     let text = body.escape_ascii();
     let (mut texts, error) = by_serde(body);
     let fault = reading.items.iter().find_map(|item| match item {
-        EventItem::Invalid {
-            at, well_formed, ..
-        } => {
+        EventItem::Invalid { at, well_formed, .. } => {
             assert!(!well_formed, "any value is an event of the kind: {text}");
             Some(*at as usize)
         }
@@ -52,34 +47,21 @@ fn agree(body: &[u8], reading: &Reading) {
     assert_eq!(reading.faulted, fault.is_some());
     let Some(at) = fault else {
         let utf8 = std::str::from_utf8(body).err();
-        assert!(
-            utf8.is_none_or(|error| error.error_len().is_none()),
-            "invalid UTF-8 passed: {text}"
-        );
+        assert!(utf8.is_none_or(|error| error.error_len().is_none()), "invalid UTF-8 passed: {text}");
         assert!(may_go_on(body), "serde_json says {error:?}: {text}");
         assert_eq!(spans(reading), texts, "{text}");
-        assert_eq!(
-            reading.open.is_some() && reading.last.is_none(),
-            error.is_some(),
-            "{text}"
-        );
+        assert_eq!(reading.open.is_some() && reading.last.is_none(), error.is_some(), "{text}");
         return;
     };
     // The fault is where it is said to be: what precedes can go on …
     let before = &body[..at];
     let utf8 = std::str::from_utf8(before).err();
-    assert!(
-        utf8.is_none_or(|error| error.error_len().is_none()),
-        "invalid UTF-8 before {at}: {text}"
-    );
+    assert!(utf8.is_none_or(|error| error.error_len().is_none()), "invalid UTF-8 before {at}: {text}");
     assert!(may_go_on(before), "serde_json rejects {at} octets: {text}");
     let (mut before, _) = by_serde(before);
     // … and nothing makes it good that might follow.
     let mut until = body[..=at].to_vec();
-    if std::str::from_utf8(&until)
-        .err()
-        .is_none_or(|error| error.error_len().is_none())
-    {
+    if std::str::from_utf8(&until).err().is_none_or(|error| error.error_len().is_none()) {
         until.extend(b"0000");
         let (_, error) = by_serde(&until);
         assert!(
@@ -115,24 +97,13 @@ fn value() -> impl Strategy<Value = serde_json::Value> {
 /// Rows of texts, plain or indented.
 fn texts() -> impl Strategy<Value = Vec<u8>> {
     let text = (value(), any::<bool>()).prop_map(|(value, indented)| {
-        if indented {
-            serde_json::to_string_pretty(&value)
-        } else {
-            serde_json::to_string(&value)
-        }
-        .unwrap()
+        if indented { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap()
     });
-    prop::collection::vec(
-        (text, prop::sample::select(vec!["", " ", "\n", "\r\n\t"])),
-        1..4,
-    )
-    .prop_map(|parts| {
-        parts
-            .into_iter()
-            .flat_map(|(text, space)| [text, space.to_owned()])
-            .collect::<String>()
-    })
-    .prop_map(String::into_bytes)
+    prop::collection::vec((text, prop::sample::select(vec!["", " ", "\n", "\r\n\t"])), 1..4)
+        .prop_map(|parts| {
+            parts.into_iter().flat_map(|(text, space)| [text, space.to_owned()]).collect::<String>()
+        })
+        .prop_map(String::into_bytes)
 }
 
 /// Octets put together from what JSON consists of, and from what it doesn't.
@@ -265,9 +236,7 @@ fn every_two_octets_in_a_string_are_judged_as_by_serde_json() {
 
 #[test]
 fn every_beginning_of_a_character_is_judged_by_rfc_3629() {
-    let edges = [
-        0x00, 0x22, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF,
-    ];
+    let edges = [0x00, 0x22, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF];
     for lead in 0x80..=0xFF {
         for two in edges {
             for three in edges {
@@ -287,10 +256,7 @@ fn numbers_and_literals_end_where_something_may_follow() {
     let ends = |body: &str| spans(&everyhow(Kind::Json, body.as_bytes()));
     assert_eq!(ends("[1][2]3[4]"), [0..3, 3..6, 6..7, 7..10]);
     assert_eq!(ends("1 2\n-0.5e+7"), [0..1, 2..3, 4..11]);
-    assert_eq!(
-        ends("true{}null\"x\"false"),
-        [0..4, 4..6, 6..10, 10..13, 13..18]
-    );
+    assert_eq!(ends("true{}null\"x\"false"), [0..4, 4..6, 6..10, 10..13, 13..18]);
     assert_eq!(invalid(&everyhow(Kind::Json, b"truefalse")).1, 4);
     assert_eq!(ends("truefalse"), []);
     assert_eq!(ends("1,"), [0..1]);
@@ -311,113 +277,48 @@ fn faults_say_where_and_what_in_words() {
     for (body, at, message) in [
         ("<html>", 0, "expected a JSON value, found `<`"),
         ("\u{feff}{}", 0, "expected a JSON value, found 0xef"),
-        (
-            "{\"a\":1<",
-            6,
-            "expected `,` or `}` after a member's value, found `<`",
-        ),
-        (
-            "[1 2]",
-            3,
-            "expected `,` or `]` after an array's element, found `2`",
-        ),
-        (
-            "[1}",
-            2,
-            "expected `,` or `]` after an array's element, found `}`",
-        ),
-        (
-            "{\"a\" 1}",
-            5,
-            "expected `:` after a member's name, found `1`",
-        ),
+        ("{\"a\":1<", 6, "expected `,` or `}` after a member's value, found `<`"),
+        ("[1 2]", 3, "expected `,` or `]` after an array's element, found `2`"),
+        ("[1}", 2, "expected `,` or `]` after an array's element, found `}`"),
+        ("{\"a\" 1}", 5, "expected `:` after a member's name, found `1`"),
         ("{\"a\":}", 5, "expected a value behind `:`, found `}`"),
-        (
-            "{a:1}",
-            1,
-            "expected a member's name in quotation marks or `}` behind `{`, found `a`",
-        ),
-        (
-            "{\"a\":1,}",
-            7,
-            "expected a member's name in quotation marks behind `,`, found `}`",
-        ),
+        ("{a:1}", 1, "expected a member's name in quotation marks or `}` behind `{`, found `a`"),
+        ("{\"a\":1,}", 7, "expected a member's name in quotation marks behind `,`, found `}`"),
         ("[,]", 1, "expected a value or `]` behind `[`, found `,`"),
         ("[1,]", 3, "expected a value behind `,`, found `]`"),
-        (
-            "[01]",
-            2,
-            "expected no further digit behind a leading 0, found `1`",
-        ),
+        ("[01]", 2, "expected no further digit behind a leading 0, found `1`"),
         ("[-x]", 2, "expected a digit behind `-`, found `x`"),
-        (
-            "[1.]",
-            3,
-            "expected a digit behind the decimal point, found `]`",
-        ),
-        (
-            "[1e]",
-            3,
-            "expected a digit in a number's exponent, found `]`",
-        ),
-        (
-            "[1e+ ]",
-            4,
-            "expected a digit in a number's exponent, found a space",
-        ),
+        ("[1.]", 3, "expected a digit behind the decimal point, found `]`"),
+        ("[1e]", 3, "expected a digit in a number's exponent, found `]`"),
+        ("[1e+ ]", 4, "expected a digit in a number's exponent, found a space"),
         ("[nul]", 4, "expected `null`, found `]` in it"),
         ("[fals\n", 5, "expected `false`, found 0x0a in it"),
-        (
-            "1x",
-            1,
-            "expected white space or the next value after a number or a literal, found `x`",
-        ),
+        ("1x", 1, "expected white space or the next value after a number or a literal, found `x`"),
         ("[\"a\nb\"]", 3, "control character 0x0a in a string"),
-        (
-            "[\"\\x\"]",
-            3,
-            "expected one of `\"\\/bfnrtu` behind `\\`, found `x`",
-        ),
-        (
-            "[\"\\u12g4\"]",
-            6,
-            "expected four hex digits behind `\\u`, found `g`",
-        ),
+        ("[\"\\x\"]", 3, "expected one of `\"\\/bfnrtu` behind `\\`, found `x`"),
+        ("[\"\\u12g4\"]", 6, "expected four hex digits behind `\\u`, found `g`"),
     ] {
         let reading = everyhow(Kind::Json, body.as_bytes());
         let (_, found, said, well_formed) = invalid(&reading);
         assert_eq!((found, said, well_formed), (at, message, false), "{body}");
     }
     let reading = everyhow(Kind::Json, b"[\"a\xC3\x28\"]");
-    assert_eq!(
-        invalid(&reading),
-        (0, 4, "invalid UTF-8 in a string: `(`", false)
-    );
+    assert_eq!(invalid(&reading), (0, 4, "invalid UTF-8 in a string: `(`", false));
     let reading = everyhow(Kind::Json, b"[\"a\xFF\"]");
-    assert_eq!(
-        invalid(&reading),
-        (0, 3, "invalid UTF-8 in a string: 0xff", false)
-    );
+    assert_eq!(invalid(&reading), (0, 3, "invalid UTF-8 in a string: 0xff", false));
 }
 
 #[test]
 fn a_fault_ends_the_span_of_its_item() {
     let reading = everyhow(Kind::Json, b"[] {\"a\":1;}");
     assert_eq!(spans(&reading), [0..2]);
-    assert!(
-        matches!(&reading.items[1], EventItem::Invalid { span, at: 9, .. } if *span == (3..10))
-    );
+    assert!(matches!(&reading.items[1], EventItem::Invalid { span, at: 9, .. } if *span == (3..10)));
 }
 
 #[test]
 fn a_million_levels_are_a_text() {
     const DEPTH: usize = 1_000_000;
-    let mixed: Vec<u8> = b"[{\"a\":"
-        .iter()
-        .copied()
-        .cycle()
-        .take(DEPTH / 2 * 6)
-        .collect();
+    let mixed: Vec<u8> = b"[{\"a\":".iter().copied().cycle().take(DEPTH / 2 * 6).collect();
     let closing: Vec<u8> = b"}]".iter().copied().cycle().take(DEPTH).collect();
     let body = [mixed.as_slice(), b"0", &closing].concat();
     assert_eq!(spans(&whole(Kind::Json, &body)), [0..body.len() as u64]);
@@ -433,15 +334,9 @@ fn a_million_levels_are_a_text() {
 #[test]
 fn a_huge_string_needs_no_memory_in_any_pieces() {
     for unit in ["0123456789abcdef", "\\n\\u00e9", "名前é😀"] {
-        let body = format!(
-            "{{\"type\":\"ADDED\",\"object\":{{\"data\":\"{}\"}}}}",
-            unit.repeat(400_000)
-        );
+        let body = format!("{{\"type\":\"ADDED\",\"object\":{{\"data\":\"{}\"}}}}", unit.repeat(400_000));
         for size in [1, 7, 4096] {
-            assert_eq!(
-                spans(&read(Kind::Watch, body.as_bytes().chunks(size))),
-                [0..body.len() as u64]
-            );
+            assert_eq!(spans(&read(Kind::Watch, body.as_bytes().chunks(size))), [0..body.len() as u64]);
         }
     }
 }

@@ -52,28 +52,18 @@ fn an_event_is_whole_at_its_line_end() {
     let reading = everyhow(Kind::Ndjson, b"{\"a\":1}\r\n\n \t\r\n  [2] \n3");
     assert_eq!(spans(&reading), [0..7, 16..19, 21..22]);
     assert_eq!(reading.items.len(), 2);
-    assert_eq!(
-        reading.open.map(|open| (open.start, open.recognised)),
-        Some((21, true))
-    );
+    assert_eq!(reading.open.map(|open| (open.start, open.recognised)), Some((21, true)));
     let reading = everyhow(Kind::Ndjson, b"{\"a\":1} ");
     assert!(reading.items.is_empty());
     assert_eq!(reading.open.map(|open| open.start), Some(0));
-    assert_eq!(
-        spans(&reading),
-        [0..7],
-        "the end of the body ends the last line"
-    );
+    assert_eq!(spans(&reading), [0..7], "the end of the body ends the last line");
 }
 
 #[test]
 fn an_unfinished_last_line_is_no_event() {
     let reading = everyhow(Kind::Ndjson, b"[1]\n[2");
     assert_eq!(spans(&reading), [0..3]);
-    assert_eq!(
-        (reading.open.map(|open| open.start), reading.last),
-        (Some(4), None)
-    );
+    assert_eq!((reading.open.map(|open| open.start), reading.last), (Some(4), None));
 }
 
 #[test]
@@ -81,12 +71,7 @@ fn a_line_holds_one_text() {
     let reading = everyhow(Kind::Ndjson, b"[1] {}\n[2]\n");
     assert_eq!(
         invalid(&reading),
-        (
-            0,
-            4,
-            "expected the end of the line after its JSON text, found `{`",
-            false
-        )
+        (0, 4, "expected the end of the line after its JSON text, found `{`", false)
     );
     assert!(spans(&reading).is_empty());
     assert_eq!(invalid(&everyhow(Kind::Ndjson, b"1\"a\"\n")).1, 1);
@@ -95,10 +80,7 @@ fn a_line_holds_one_text() {
 #[test]
 fn a_text_holds_no_line_end() {
     let reading = everyhow(Kind::Ndjson, b"{\n\"a\":1}\n");
-    assert_eq!(
-        invalid(&reading),
-        (0, 1, "the line ends before its JSON text does", false)
-    );
+    assert_eq!(invalid(&reading), (0, 1, "the line ends before its JSON text does", false));
     assert_eq!(invalid(&everyhow(Kind::Ndjson, b"\"a\nb\"\n")).1, 2);
     assert_eq!(invalid(&everyhow(Kind::Ndjson, b"-\n")).1, 1);
     assert_eq!(
@@ -111,9 +93,7 @@ fn a_text_holds_no_line_end() {
 fn the_first_characters_of_a_line_are_kept() {
     let body = format!("  [{}]  \n", "7,".repeat(100) + "8");
     let reading = whole(Kind::Ndjson, body.as_bytes());
-    let EventItem::Event { summary, .. } = &reading.items[0] else {
-        panic!("{reading:?}")
-    };
+    let EventItem::Event { summary, .. } = &reading.items[0] else { panic!("{reading:?}") };
     assert_eq!(summary.data.as_deref(), body.trim().get(..120));
     assert_eq!(summary.event_type, None);
 }

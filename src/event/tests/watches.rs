@@ -100,10 +100,8 @@ fn likeness() -> impl Strategy<Value = String> {
     };
     let object = move |inner: BoxedStrategy<String>| {
         prop::collection::vec((name(), inner), 0..6).prop_map(|members| {
-            let members: Vec<String> = members
-                .into_iter()
-                .map(|(name, value)| format!("{name}:{value}"))
-                .collect();
+            let members: Vec<String> =
+                members.into_iter().map(|(name, value)| format!("{name}:{value}")).collect();
             format!("{{{}}}", members.join(","))
         })
     };
@@ -177,13 +175,11 @@ proptest! {
 
 #[test]
 fn an_event_spans_from_brace_to_brace() {
-    let body = " {\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\"}}\n{\"object\":{},\"type\":\"ERROR\"}\r\n\t";
+    let body =
+        " {\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\"}}\n{\"object\":{},\"type\":\"ERROR\"}\r\n\t";
     let reading = everyhow(Kind::Watch, body.as_bytes());
     assert_eq!(spans(&reading), [1..41, 42..70]);
-    assert_eq!(
-        (reading.open, reading.last, reading.faulted),
-        (None, None, false)
-    );
+    assert_eq!((reading.open, reading.last, reading.faulted), (None, None, false));
 }
 
 #[test]
@@ -229,51 +225,27 @@ fn surrogates_without_their_half_are_replaced() {
 #[test]
 fn of_a_member_given_twice_the_last_counts() {
     let twice = |object: &str| {
-        summary(&format!(
-            "{{\"object\":7,\"type\":1,\"type\":\"ADDED\",\"object\":{object}}}"
-        ))
+        summary(&format!("{{\"object\":7,\"type\":1,\"type\":\"ADDED\",\"object\":{object}}}"))
     };
-    assert_eq!(
-        twice(r#"{"kind":"A","kind":"B"}"#).kind.as_deref(),
-        Some("B")
-    );
+    assert_eq!(twice(r#"{"kind":"A","kind":"B"}"#).kind.as_deref(), Some("B"));
     assert_eq!(twice(r#"{"kind":"A","kind":{}}"#).kind, None);
     assert_eq!(twice(r#"{"metadata":{"name":"a","name":1}}"#).name, None);
     let later = twice(r#"{"metadata":{"name":"a","namespace":"b"},"metadata":{"name":"c"}}"#);
     assert_eq!((later.name.as_deref(), later.namespace), (Some("c"), None));
-    assert_eq!(
-        twice(r#"{"metadata":{"name":"a"},"metadata":null}"#).name,
-        None
-    );
+    assert_eq!(twice(r#"{"metadata":{"name":"a"},"metadata":null}"#).name, None);
     let other = twice(r#"{"kind":"A","metadata":{"name":"a"}},"object":{"apiVersion":"v1"}"#);
-    assert_eq!(
-        (other.api_version.as_deref(), other.kind, other.name),
-        (Some("v1"), None, None)
-    );
+    assert_eq!((other.api_version.as_deref(), other.kind, other.name), (Some("v1"), None, None));
     let reading = everyhow(Kind::Watch, br#"{"type":"ADDED","object":{},"type":"x"}"#);
     assert_eq!(invalid(&reading).1, 35);
 }
 
 #[test]
 fn metadata_of_another_shape_gives_no_names() {
-    for metadata in [
-        "null",
-        "[]",
-        "[{\"name\":\"x\"}]",
-        "\"name\"",
-        "1",
-        "true",
-        "{}",
-        "{\"name\":[\"x\"]}",
-    ] {
-        let found = summary(&format!(
-            "{{\"type\":\"ADDED\",\"object\":{{\"kind\":\"K\",\"metadata\":{metadata}}}}}"
-        ));
-        assert_eq!(
-            (found.kind.as_deref(), found.name),
-            (Some("K"), None),
-            "{metadata}"
-        );
+    for metadata in ["null", "[]", "[{\"name\":\"x\"}]", "\"name\"", "1", "true", "{}", "{\"name\":[\"x\"]}"]
+    {
+        let found =
+            summary(&format!("{{\"type\":\"ADDED\",\"object\":{{\"kind\":\"K\",\"metadata\":{metadata}}}}}"));
+        assert_eq!((found.kind.as_deref(), found.name), (Some("K"), None), "{metadata}");
     }
 }
 
@@ -296,20 +268,11 @@ fn long_names_are_unknown() {
     };
     assert_eq!(name(4096), Some("a".repeat(4096)));
     assert_eq!(name(4097), None);
-    let body = format!(
-        r#"{{"{}":1,"type":"{}","object":{{}}}}"#,
-        "k".repeat(5000),
-        "A".repeat(5000)
-    );
+    let body = format!(r#"{{"{}":1,"type":"{}","object":{{}}}}"#, "k".repeat(5000), "A".repeat(5000));
     let reading = whole(Kind::Watch, body.as_bytes());
     assert_eq!(
         invalid(&reading),
-        (
-            0,
-            5013,
-            "`type` is a long string, not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR",
-            true
-        )
+        (0, 5013, "`type` is a long string, not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR", true)
     );
     assert_eq!(reading, read(Kind::Watch, body.as_bytes().chunks(100)));
 }
@@ -324,26 +287,10 @@ fn other_values_are_invalid_and_reading_goes_on_behind_them() {
         ("true", 0, "a JSON boolean, not a watch event"),
         ("null", 0, "a JSON null, not a watch event"),
         ("{}", 0, "a JSON object without `type`, not a watch event"),
-        (
-            r#"{"kind":"Status","object":{}}"#,
-            0,
-            "a JSON object without `type`, not a watch event",
-        ),
-        (
-            r#"{"type":"ADDED"}"#,
-            0,
-            "a JSON object without `object`, not a watch event",
-        ),
-        (
-            r#"{"type":"ADDED","object":[]}"#,
-            25,
-            "`object` is an array, not an object",
-        ),
-        (
-            r#"{"type":"ADDED","object":null}"#,
-            25,
-            "`object` is null, not an object",
-        ),
+        (r#"{"kind":"Status","object":{}}"#, 0, "a JSON object without `type`, not a watch event"),
+        (r#"{"type":"ADDED"}"#, 0, "a JSON object without `object`, not a watch event"),
+        (r#"{"type":"ADDED","object":[]}"#, 25, "`object` is an array, not an object"),
+        (r#"{"type":"ADDED","object":null}"#, 25, "`object` is null, not an object"),
         (
             r#"{"type":"added","object":{}}"#,
             8,
@@ -377,10 +324,7 @@ fn other_values_are_invalid_and_reading_goes_on_behind_them() {
 #[test]
 fn a_page_of_html_is_a_fault_at_its_first_octet() {
     let reading = everyhow(Kind::Watch, b"\n<html>{\"type\":\"ADDED\",\"object\":{}}");
-    assert_eq!(
-        invalid(&reading),
-        (1, 1, "expected a JSON value, found `<`", false)
-    );
+    assert_eq!(invalid(&reading), (1, 1, "expected a JSON value, found `<`", false));
     assert!(spans(&reading).is_empty() && reading.faulted);
 }
 
@@ -394,12 +338,7 @@ fn a_number_at_the_end_of_a_body_is_invalid() {
 
 #[test]
 fn an_event_is_recognised_by_its_beginning() {
-    let recognised = |body: &str| {
-        everyhow(Kind::Watch, body.as_bytes())
-            .open
-            .unwrap()
-            .recognised
-    };
+    let recognised = |body: &str| everyhow(Kind::Watch, body.as_bytes()).open.unwrap().recognised;
     assert!(!recognised("{"));
     assert!(!recognised(r#"{"type":"ADDED"#));
     assert!(!recognised(r#"{"type":"ADDED","object":"#));

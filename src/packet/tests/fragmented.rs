@@ -15,13 +15,7 @@ impl Recording {
     }
 
     fn within(fragments: usize) -> Self {
-        Self {
-            decoder: Decoder::new(&Limits {
-                fragments,
-                ..Limits::default()
-            }),
-            frames: 0,
-        }
+        Self { decoder: Decoder::new(&Limits { fragments, ..Limits::default() }), frames: 0 }
     }
 
     fn packet<'a>(&'a mut self, data: &'a [u8]) -> Decoded<'a> {
@@ -31,11 +25,7 @@ impl Recording {
     fn cut_packet<'a>(&'a mut self, data: &'a [u8], wire_len: usize) -> Decoded<'a> {
         self.frames += 1;
         let wire_len = u32::try_from(wire_len).unwrap();
-        self.decoder.decode(&Frame {
-            stamp: Stamp::untimed(self.frames),
-            wire_len,
-            ..frame(101, data)
-        })
+        self.decoder.decode(&Frame { stamp: Stamp::untimed(self.frames), wire_len, ..frame(101, data) })
     }
 
     fn held(&mut self, data: &[u8]) {
@@ -44,9 +34,7 @@ impl Recording {
 
     fn payload(&mut self, data: &[u8]) -> Vec<u8> {
         let frames = self.frames + 1;
-        let Decoded::Segment(segment) = self.packet(data) else {
-            panic!("no segment")
-        };
+        let Decoded::Segment(segment) = self.packet(data) else { panic!("no segment") };
         assert_eq!((segment.seq, segment.cut), (SEQ, 0));
         assert_eq!(segment.stamp, Stamp::untimed(frames));
         segment.payload.to_vec()
@@ -61,31 +49,19 @@ fn payload(len: usize) -> Vec<u8> {
 fn split_v4(id: u16, protocol: u8, body: &[u8], size: usize) -> Vec<Vec<u8>> {
     let count = body.len().div_ceil(size);
     let parts = body.chunks(size).enumerate();
-    parts
-        .map(|(n, part)| ipv4_fragment(id, protocol, n * size, n + 1 < count, part))
-        .collect()
+    parts.map(|(n, part)| ipv4_fragment(id, protocol, n * size, n + 1 < count, part)).collect()
 }
 
 fn split_v6(id: u32, next: u8, body: &[u8], size: usize) -> Vec<Vec<u8>> {
     let count = body.len().div_ceil(size);
     let parts = body.chunks(size).enumerate();
-    parts
-        .map(|(n, part)| {
-            ipv6(
-                44,
-                &fragment_header(next, id, n * size, n + 1 < count, part),
-            )
-        })
-        .collect()
+    parts.map(|(n, part)| ipv6(44, &fragment_header(next, id, n * size, n + 1 < count, part))).collect()
 }
 
 #[test]
 fn fragments_in_every_order_make_the_datagram() {
     let payload = payload(60);
-    for fragments in [
-        split_v4(9, 6, &tcp(&payload), 24),
-        split_v6(9, 6, &tcp(&payload), 24),
-    ] {
+    for fragments in [split_v4(9, 6, &tcp(&payload), 24), split_v6(9, 6, &tcp(&payload), 24)] {
         let &[a, b, c, d] = &[0, 1, 2, 3];
         for order in [[a, b, c, d], [d, c, b, a], [b, d, a, c], [c, a, d, b]] {
             let mut recording = Recording::new();
@@ -111,24 +87,12 @@ fn the_first_received_octets_win_an_overlap() {
         6,
         8,
         true,
-        &[
-            &segment[8..16],
-            &other[16..32],
-            &segment[32..40],
-            &other[40..48],
-        ]
-        .concat(),
+        &[&segment[8..16], &other[16..32], &segment[32..40], &other[40..48]].concat(),
     ));
     recording.held(&ipv4_fragment(1, 6, 48, false, &segment[48..]));
     recording.held(&ipv4_fragment(1, 6, 40, true, &other[..16]));
     assert_eq!(
-        recording.payload(&ipv4_fragment(
-            1,
-            6,
-            0,
-            true,
-            &[&segment[..8], &other[..56]].concat()
-        )),
+        recording.payload(&ipv4_fragment(1, 6, 0, true, &[&segment[..8], &other[..56]].concat())),
         payload(44)
     );
 }
@@ -158,10 +122,7 @@ fn the_first_fragment_names_the_protocol_of_ipv6() {
     let parts = split_v6(1, 60, &options, 48);
     let mut recording = Recording::new();
     // The second one's next header is wrong, and doesn't matter.
-    recording.held(&ipv6(
-        44,
-        &fragment_header(17, 1, 48, false, &options[48..]),
-    ));
+    recording.held(&ipv6(44, &fragment_header(17, 1, 48, false, &options[48..])));
     assert_eq!(recording.payload(&parts[0]), payload(60));
 }
 
@@ -198,10 +159,7 @@ fn a_new_datagram_may_share_a_fragment_with_the_last() {
 #[test]
 fn a_datagram_may_hold_a_tunnel_and_fragments_in_turn() {
     let inner = split_v4(5, 6, &tcp(&payload(200)), 112);
-    let outer: Vec<_> = inner
-        .iter()
-        .map(|packet| split_v4(6, 4, packet, 72))
-        .collect();
+    let outer: Vec<_> = inner.iter().map(|packet| split_v4(6, 4, packet, 72)).collect();
     let mut recording = Recording::new();
     recording.held(&outer[0][1]);
     recording.held(&outer[0][0]);
@@ -218,27 +176,16 @@ fn what_follows_a_cut_fragment_is_counted_as_cut() {
     recording.held(&parts[0]);
     recording.held(&parts[2]);
     let decoded = recording.cut_packet(&parts[1][..50], parts[1].len());
-    let Decoded::Segment(found) = decoded else {
-        panic!("{decoded:?}")
-    };
+    let Decoded::Segment(found) = decoded else { panic!("{decoded:?}") };
     assert_eq!((found.payload, found.cut), (&segment[20..70], 50));
 }
 
 #[test]
 fn what_is_no_fragment_is_malformed() {
     let mut recording = Recording::new();
-    assert_eq!(
-        recording.packet(&ipv4_fragment(1, 6, 8, true, &[])),
-        Decoded::Malformed
-    );
-    assert_eq!(
-        recording.packet(&ipv4_fragment(1, 6, 8, true, &[1; 7])),
-        Decoded::Malformed
-    );
-    assert_eq!(
-        recording.packet(&ipv4_fragment(1, 6, 65_528, false, &[1; 8])),
-        Decoded::Malformed
-    );
+    assert_eq!(recording.packet(&ipv4_fragment(1, 6, 8, true, &[])), Decoded::Malformed);
+    assert_eq!(recording.packet(&ipv4_fragment(1, 6, 8, true, &[1; 7])), Decoded::Malformed);
+    assert_eq!(recording.packet(&ipv4_fragment(1, 6, 65_528, false, &[1; 8])), Decoded::Malformed);
     assert_eq!(recording.decoder.incomplete_datagrams(), 0);
 }
 
@@ -272,20 +219,11 @@ fn tiny_fragments_count_what_they_take() {
 
 #[test]
 fn an_old_fragment_is_of_another_datagram() {
-    let (old, new) = (
-        split_v4(1, 6, &tcp(&[b'o'; 60]), 40),
-        split_v4(1, 6, &tcp(&[b'n'; 60]), 40),
-    );
+    let (old, new) = (split_v4(1, 6, &tcp(&[b'o'; 60]), 40), split_v4(1, 6, &tcp(&[b'n'; 60]), 40));
     let mut decoder = decoder();
     let mut at = |seconds, data: &[u8]| {
-        let stamp = Stamp {
-            frame: FrameNo::new(1),
-            at: Some(Timestamp::new(seconds, 0, 6)),
-        };
-        match decoder.decode(&Frame {
-            stamp,
-            ..frame(101, data)
-        }) {
+        let stamp = Stamp { frame: FrameNo::new(1), at: Some(Timestamp::new(seconds, 0, 6)) };
+        match decoder.decode(&Frame { stamp, ..frame(101, data) }) {
             Decoded::Segment(segment) => Some(segment.payload.to_vec()),
             _ => None,
         }

@@ -18,14 +18,8 @@ const fn v6(last: u8) -> [u8; 16] {
     [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]
 }
 
-pub fn endpoints(
-    source: impl Into<IpAddr>,
-    destination: impl Into<IpAddr>,
-) -> (SocketAddr, SocketAddr) {
-    (
-        SocketAddr::new(source.into(), PORTS.0),
-        SocketAddr::new(destination.into(), PORTS.1),
-    )
+pub fn endpoints(source: impl Into<IpAddr>, destination: impl Into<IpAddr>) -> (SocketAddr, SocketAddr) {
+    (SocketAddr::new(source.into(), PORTS.0), SocketAddr::new(destination.into(), PORTS.1))
 }
 
 pub fn join(head: &[u8], body: &[u8]) -> Vec<u8> {
@@ -51,14 +45,7 @@ pub fn tcp(payload: &[u8]) -> Vec<u8> {
 }
 
 /// An IPv4 packet whose header fields are all given.
-pub fn ipv4_raw(
-    total: u16,
-    id: u16,
-    fragment: u16,
-    protocol: u8,
-    options: &[u8],
-    body: &[u8],
-) -> Vec<u8> {
+pub fn ipv4_raw(total: u16, id: u16, fragment: u16, protocol: u8, options: &[u8], body: &[u8]) -> Vec<u8> {
     let mut head = vec![0x40 | u8::try_from(5 + options.len() / 4).unwrap(), 0];
     head.extend(total.to_be_bytes());
     head.extend(id.to_be_bytes());
@@ -71,28 +58,14 @@ pub fn ipv4_raw(
 }
 
 pub fn ipv4(protocol: u8, body: &[u8]) -> Vec<u8> {
-    ipv4_raw(
-        u16::try_from(20 + body.len()).unwrap(),
-        7,
-        0x4000,
-        protocol,
-        &[],
-        body,
-    )
+    ipv4_raw(u16::try_from(20 + body.len()).unwrap(), 7, 0x4000, protocol, &[], body)
 }
 
 /// An IPv4 fragment; `at` counts octets.
 pub fn ipv4_fragment(id: u16, protocol: u8, at: usize, more: bool, body: &[u8]) -> Vec<u8> {
     assert_eq!(at % 8, 0);
     let field = u16::try_from(at / 8).unwrap() | if more { 0x2000 } else { 0 };
-    ipv4_raw(
-        u16::try_from(20 + body.len()).unwrap(),
-        id,
-        field,
-        protocol,
-        &[],
-        body,
-    )
+    ipv4_raw(u16::try_from(20 + body.len()).unwrap(), id, field, protocol, &[], body)
 }
 
 pub fn ipv6_raw(length: u16, next: u8, body: &[u8]) -> Vec<u8> {

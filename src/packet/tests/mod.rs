@@ -11,12 +11,7 @@ const PAYLOAD: &[u8] = b"31d\r\n{\"type\":\"MODIFIED\"}\n";
 
 fn frame(link: u16, data: &[u8]) -> Frame<'_> {
     let wire_len = u32::try_from(data.len()).unwrap();
-    Frame {
-        stamp: Stamp::untimed(9),
-        link: LinkType(link),
-        data,
-        wire_len,
-    }
+    Frame { stamp: Stamp::untimed(9), link: LinkType(link), data, wire_len }
 }
 
 fn decoder() -> Decoder {
@@ -48,64 +43,22 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
         ("ethernet, IPv6 under the type of IPv4", 1, eth(v6)),
         ("ethernet, padded behind IP", 1, join(eth4, &[0; 7])),
         ("802.1Q", 1, ethernet(0x8100, &join(&[0, 5, 8, 0], v4))),
-        (
-            "802.1ad over 802.1Q",
-            1,
-            ethernet(0x88a8, &join(&[0, 5, 0x81, 0, 0, 6, 8, 0], v4)),
-        ),
+        ("802.1ad over 802.1Q", 1, ethernet(0x88a8, &join(&[0, 5, 0x81, 0, 0, 6, 8, 0], v4))),
         (
             "six tags",
             1,
-            ethernet(
-                0x9100,
-                &join(
-                    &[[0, 5, 0x81, 0].repeat(5), vec![0, 6, 0x86, 0xdd]].concat(),
-                    v6,
-                ),
-            ),
+            ethernet(0x9100, &join(&[[0, 5, 0x81, 0].repeat(5), vec![0, 6, 0x86, 0xdd]].concat(), v6)),
         ),
-        (
-            "VN-Tag",
-            1,
-            ethernet(0x8926, &join(&[0, 0, 0, 0, 8, 0], v4)),
-        ),
-        (
-            "802.1BR",
-            1,
-            ethernet(0x893f, &join(&[0, 0, 0, 0, 0, 0, 8, 0], v4)),
-        ),
+        ("VN-Tag", 1, ethernet(0x8926, &join(&[0, 0, 0, 0, 8, 0], v4))),
+        ("802.1BR", 1, ethernet(0x893f, &join(&[0, 0, 0, 0, 0, 0, 8, 0], v4))),
         ("802.1ah", 1, ethernet(0x88e7, &join(&[0, 0, 0, 1], eth4))),
-        (
-            "LLC/SNAP",
-            1,
-            join(&ethernet(length, &snap(0x0800, v4)), &[0, 0]),
-        ),
-        (
-            "LLC of IP",
-            1,
-            ethernet(3 + u16::try_from(v4.len()).unwrap(), &join(&[6, 6, 3], v4)),
-        ),
-        (
-            "TRILL",
-            1,
-            ethernet(0x22f3, &join(&[0, 0x40, 0, 1, 0, 2, 9, 9, 9, 9], eth4)),
-        ),
-        (
-            "NSH",
-            1,
-            ethernet(0x894f, &join(&[0, 2, 2, 1, 0, 0, 1, 0xff], v4)),
-        ),
-        (
-            "MPLS",
-            1,
-            ethernet(0x8847, &join(&[label, bottom].concat(), v4)),
-        ),
+        ("LLC/SNAP", 1, join(&ethernet(length, &snap(0x0800, v4)), &[0, 0])),
+        ("LLC of IP", 1, ethernet(3 + u16::try_from(v4.len()).unwrap(), &join(&[6, 6, 3], v4))),
+        ("TRILL", 1, ethernet(0x22f3, &join(&[0, 0x40, 0, 1, 0, 2, 9, 9, 9, 9], eth4))),
+        ("NSH", 1, ethernet(0x894f, &join(&[0, 2, 2, 1, 0, 0, 1, 0xff], v4))),
+        ("MPLS", 1, ethernet(0x8847, &join(&[label, bottom].concat(), v4))),
         ("MPLS, IPv6", 1, ethernet(0x8848, &join(&bottom, v6))),
-        (
-            "MPLS, pseudowire",
-            1,
-            ethernet(0x8847, &join(&bottom, eth4)),
-        ),
+        ("MPLS, pseudowire", 1, ethernet(0x8847, &join(&bottom, eth4))),
         (
             "MPLS, pseudowire with a control word",
             1,
@@ -117,40 +70,16 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
             ethernet(0x8847, &join(&bottom, &join(&[0x45, 0], &eth6[2..]))),
         ),
         ("MPLS, a link of its own", 219, join(&bottom, v4)),
-        (
-            "PPPoE",
-            1,
-            ethernet(0x8864, &join(&pppoe(&join(&[0, 0x21], v4)), &[0; 4])),
-        ),
+        ("PPPoE", 1, ethernet(0x8864, &join(&pppoe(&join(&[0, 0x21], v4)), &[0; 4]))),
         ("PPPoE, a link of its own", 51, pppoe(&join(&[0, 0x57], v6))),
-        (
-            "SLL",
-            113,
-            join(&[0, 4, 3, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0], v4),
-        ),
+        ("SLL", 113, join(&[0, 4, 3, 4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0], v4)),
         (
             "SLL, an unknown packet type",
             113,
             join(&[0, 9, 2, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x86, 0xdd], v6),
         ),
-        (
-            "SLL, tagged",
-            113,
-            join(
-                &[
-                    0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0x81, 0, 0, 5, 8, 0,
-                ],
-                v4,
-            ),
-        ),
-        (
-            "SLL, LLC",
-            113,
-            join(
-                &[0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4],
-                &snap(0x0800, v4),
-            ),
-        ),
+        ("SLL, tagged", 113, join(&[0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0x81, 0, 0, 5, 8, 0], v4)),
+        ("SLL, LLC", 113, join(&[0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4], &snap(0x0800, v4))),
         (
             "SLL, radiotap",
             113,
@@ -159,25 +88,11 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
                 &radiotap(&[0, 0, 0, 0], &wlan(8, 1, &[], &snap(0x0800, v4))),
             ),
         ),
-        (
-            "SLL2",
-            276,
-            join(
-                &[&[8, 0, 0, 0, 0, 0, 0, 1, 3, 4, 0, 6][..], &[0; 8]].concat(),
-                v4,
-            ),
-        ),
+        ("SLL2", 276, join(&[&[8, 0, 0, 0, 0, 0, 0, 1, 3, 4, 0, 6][..], &[0; 8]].concat(), v4)),
         (
             "SLL2, a tunnel",
             276,
-            join(
-                &[
-                    &[0x86, 0xdd, 0, 0, 0, 0, 0, 1, 0xff, 0xfe, 4, 0][..],
-                    &[0; 8],
-                ]
-                .concat(),
-                v6,
-            ),
+            join(&[&[0x86, 0xdd, 0, 0, 0, 0, 0, 1, 0xff, 0xfe, 4, 0][..], &[0; 8]].concat(), v6),
         ),
         ("NULL", 0, join(&[2, 0, 0, 0], v4)),
         ("NULL of a big-endian recorder", 0, join(&[0, 0, 0, 2], v4)),
@@ -195,108 +110,39 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
         ("PPP", 9, join(&[0xff, 3, 0, 0x21], v4)),
         ("PPP without framing", 9, join(&[0, 0x57], v6)),
         ("PPP, a short protocol field", 9, join(&[0x21], v4)),
-        (
-            "PPP, MPLS",
-            9,
-            join(&[&[0xff, 3, 2, 0x81][..], &bottom].concat(), v4),
-        ),
+        ("PPP, MPLS", 9, join(&[&[0xff, 3, 2, 0x81][..], &bottom].concat(), v4)),
         ("PPP_HDLC", 50, join(&[0xff, 3, 0, 0x21], v4)),
         ("PPP_HDLC, Cisco", 50, join(&[0x0f, 0, 8, 0], v4)),
         ("PPP_PPPD", 166, join(&[1, 3, 0, 0x21], v4)),
-        (
-            "PPP with a direction",
-            204,
-            join(&[1, 0xff, 3, 0, 0x21], v4),
-        ),
+        ("PPP with a direction", 204, join(&[1, 0xff, 3, 0, 0x21], v4)),
         ("C_HDLC", 104, join(&[0x0f, 0, 8, 0], v4)),
-        (
-            "C_HDLC with a direction",
-            205,
-            join(&[0, 0x8f, 0, 0x86, 0xdd], v6),
-        ),
+        ("C_HDLC with a direction", 205, join(&[0, 0x8f, 0, 0x86, 0xdd], v6)),
         (
             "NFLOG",
             239,
             join(
-                &[
-                    2,
-                    0,
-                    0,
-                    1,
-                    8,
-                    0,
-                    1,
-                    0,
-                    8,
-                    0,
-                    0,
-                    0,
-                    5,
-                    0,
-                    10,
-                    0,
-                    0,
-                    0,
-                    0,
-                    0,
-                    word(4 + v4.len()),
-                    0,
-                    9,
-                    0,
-                ],
+                &[2, 0, 0, 1, 8, 0, 1, 0, 8, 0, 0, 0, 5, 0, 10, 0, 0, 0, 0, 0, word(4 + v4.len()), 0, 9, 0],
                 v4,
             ),
         ),
-        (
-            "PKTAP",
-            258,
-            join(
-                &[&[16, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0][..], &[0; 4]].concat(),
-                eth4,
-            ),
-        ),
+        ("PKTAP", 258, join(&[&[16, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0][..], &[0; 4]].concat(), eth4)),
         ("802.11", 105, wlan(8, 1, &[], &snap(0x0800, v4))),
-        (
-            "802.11, IPv6, four addresses",
-            105,
-            wlan(8, 3, &[2; 6], &snap(0x86dd, v6)),
-        ),
-        (
-            "802.11, QoS",
-            105,
-            wlan(0x88, 2, &[0, 0], &snap(0x0800, v4)),
-        ),
-        (
-            "802.11, QoS with HT control",
-            105,
-            wlan(0x88, 0x82, &[0, 0, 0, 0, 0, 0], &snap(0x0800, v4)),
-        ),
-        (
-            "802.11, QoS, four addresses",
-            105,
-            wlan(0x88, 3, &[2, 2, 2, 2, 2, 2, 0, 0], &snap(0x0800, v4)),
-        ),
+        ("802.11, IPv6, four addresses", 105, wlan(8, 3, &[2; 6], &snap(0x86dd, v6))),
+        ("802.11, QoS", 105, wlan(0x88, 2, &[0, 0], &snap(0x0800, v4))),
+        ("802.11, QoS with HT control", 105, wlan(0x88, 0x82, &[0, 0, 0, 0, 0, 0], &snap(0x0800, v4))),
+        ("802.11, QoS, four addresses", 105, wlan(0x88, 3, &[2, 2, 2, 2, 2, 2, 0, 0], &snap(0x0800, v4))),
         ("802.11, A-MSDU", 105, wlan(0x88, 2, &[0x80, 0], &amsdu)),
-        (
-            "radiotap",
-            127,
-            radiotap(&[0, 0, 0, 0], &wlan(8, 2, &[], &snap(0x0800, v4))),
-        ),
+        ("radiotap", 127, radiotap(&[0, 0, 0, 0], &wlan(8, 2, &[], &snap(0x0800, v4)))),
         (
             "radiotap, flags and FCS",
             127,
-            radiotap(
-                &[2, 0, 0, 0, 0x10],
-                &join(&wlan(8, 2, &[], &snap(0x0800, v4)), &[1, 2, 3, 4]),
-            ),
+            radiotap(&[2, 0, 0, 0, 0x10], &join(&wlan(8, 2, &[], &snap(0x0800, v4)), &[1, 2, 3, 4])),
         ),
         (
             "radiotap, padded header behind a time stamp and two words",
             127,
             radiotap(
-                &[
-                    3, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x20,
-                ],
+                &[3, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0x20],
                 &wlan(0x88, 2, &[0, 0, 0, 0], &snap(0x0800, v4)),
             ),
         ),
@@ -319,120 +165,62 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
         (
             "Prism that is AVS",
             119,
-            join(
-                &[0x80, 0x21, 0x10, 2, 0, 0, 0, 8],
-                &wlan(8, 2, &[], &snap(0x0800, v4)),
-            ),
+            join(&[0x80, 0x21, 0x10, 2, 0, 0, 0, 8], &wlan(8, 2, &[], &snap(0x0800, v4))),
         ),
         (
             "PPI with FCS",
             192,
             join(
                 &[
-                    0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
-                    0, 0, 0, 0, 0, 0, 0,
+                    0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+                    0, 0, 0, 0,
                 ],
                 &join(&wlan(8, 2, &[], &snap(0x0800, v4)), &[1, 2, 3, 4]),
             ),
         ),
-        (
-            "PPI of Ethernet",
-            192,
-            join(&[0, 0, 8, 0, 1, 0, 0, 0], eth4),
-        ),
-        (
-            "IPv4 options",
-            1,
-            eth(&ipv4_raw(
-                u16::try_from(v4.len() + 8).unwrap(),
-                1,
-                0,
-                6,
-                &[1; 8],
-                &segment,
-            )),
-        ),
+        ("PPI of Ethernet", 192, join(&[0, 0, 8, 0, 1, 0, 0, 0], eth4)),
+        ("IPv4 options", 1, eth(&ipv4_raw(u16::try_from(v4.len() + 8).unwrap(), 1, 0, 6, &[1; 8], &segment))),
         (
             "IPv4, authentication",
             1,
             eth(&ipv4(
                 51,
-                &join(
-                    &[
-                        6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
-                    ],
-                    &segment,
-                ),
+                &join(&[6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], &segment),
             )),
         ),
-        (
-            "IPv4, a total length of 0",
-            1,
-            eth(&ipv4_raw(0, 1, 0, 6, &[], &segment)),
-        ),
-        (
-            "IPv6, a payload length of 0",
-            1,
-            ethernet(0x86dd, &ipv6_raw(0, 6, &segment)),
-        ),
+        ("IPv4, a total length of 0", 1, eth(&ipv4_raw(0, 1, 0, 6, &[], &segment))),
+        ("IPv6, a payload length of 0", 1, ethernet(0x86dd, &ipv6_raw(0, 6, &segment))),
         (
             "IPv6, jumbo payload",
             1,
             join(
                 &ethernet(
                     0x86dd,
-                    &ipv6_raw(
-                        0,
-                        0,
-                        &join(&[6, 0, 0xc2, 4, 0, 0, 0, word(8 + segment.len())], &segment),
-                    ),
+                    &ipv6_raw(0, 0, &join(&[6, 0, 0xc2, 4, 0, 0, 0, word(8 + segment.len())], &segment)),
                 ),
                 &[0; 5],
             ),
         ),
-        (
-            "IPv6, hop by hop",
-            229,
-            ipv6(0, &join(&[6, 0, 5, 2, 0, 0, 1, 0], &segment)),
-        ),
+        ("IPv6, hop by hop", 229, ipv6(0, &join(&[6, 0, 5, 2, 0, 0, 1, 0], &segment))),
         (
             "IPv6, destination options",
             229,
-            ipv6(
-                60,
-                &join(&[6, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &segment),
-            ),
+            ipv6(60, &join(&[6, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], &segment)),
         ),
         (
             "IPv6, routing that is done",
             229,
-            ipv6(
-                43,
-                &join(
-                    &[&[6, 2, 0, 0, 0, 0, 0, 0][..], &[9; 16]].concat(),
-                    &segment,
-                ),
-            ),
+            ipv6(43, &join(&[&[6, 2, 0, 0, 0, 0, 0, 0][..], &[9; 16]].concat(), &segment)),
         ),
         ("IPv6, routing under way", 229, {
-            let mut packet = ipv6(
-                43,
-                &join(
-                    &[&[6, 4, 0, 1, 0, 0, 0, 0][..], &[9; 16], &V6.1].concat(),
-                    &segment,
-                ),
-            );
+            let mut packet =
+                ipv6(43, &join(&[&[6, 4, 0, 1, 0, 0, 0, 0][..], &[9; 16], &V6.1].concat(), &segment));
             packet[24..40].copy_from_slice(&[9; 16]);
             packet
         }),
         ("IPv6, segment routing under way", 229, {
-            let mut packet = ipv6(
-                43,
-                &join(
-                    &[&[6, 4, 4, 1, 1, 0, 0, 0][..], &V6.1, &[9; 16]].concat(),
-                    &segment,
-                ),
-            );
+            let mut packet =
+                ipv6(43, &join(&[&[6, 4, 4, 1, 1, 0, 0, 0][..], &V6.1, &[9; 16]].concat(), &segment));
             packet[24..40].copy_from_slice(&[9; 16]);
             packet
         }),
@@ -443,18 +231,14 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
                 0,
                 &join(
                     &[
-                        43, 0, 1, 4, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 51, 0, 1, 4, 0, 0, 0, 0,
-                        6, 2, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 7, 7, 7, 7,
+                        43, 0, 1, 4, 0, 0, 0, 0, 60, 0, 0, 0, 0, 0, 0, 0, 51, 0, 1, 4, 0, 0, 0, 0, 6, 2, 0,
+                        0, 0, 0, 0, 1, 0, 0, 0, 1, 7, 7, 7, 7,
                     ],
                     &segment,
                 ),
             ),
         ),
-        (
-            "IPv6, an atomic fragment",
-            229,
-            ipv6(44, &fragment_header(6, 77, 0, false, &segment)),
-        ),
+        ("IPv6, an atomic fragment", 229, ipv6(44, &fragment_header(6, 77, 0, false, &segment))),
         ("IP in IP", 1, eth(&ipv4(4, v4))),
         ("6in4", 1, eth(&ipv4(41, v6))),
         ("4in6", 1, ethernet(0x86dd, &ipv6(4, v4))),
@@ -465,132 +249,61 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
         (
             "GRE, checksum, key and number",
             1,
-            eth(&gre(
-                &[0xb0, 0, 0x86, 0xdd, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3],
-                v6,
-            )),
+            eth(&gre(&[0xb0, 0, 0x86, 0xdd, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3], v6)),
         ),
-        (
-            "GRE, bridging",
-            1,
-            eth(&gre(&[0x20, 0, 0x65, 0x58, 0, 0, 0, 1], eth4)),
-        ),
-        (
-            "GRE, MPLS",
-            1,
-            eth(&gre(&[0, 0, 0x88, 0x47, 0, 1, 0x91, 64], v4)),
-        ),
+        ("GRE, bridging", 1, eth(&gre(&[0x20, 0, 0x65, 0x58, 0, 0, 0, 1], eth4))),
+        ("GRE, MPLS", 1, eth(&gre(&[0, 0, 0x88, 0x47, 0, 1, 0x91, 64], v4))),
         ("GRE, PPP", 1, eth(&gre(&[0, 0, 0x88, 0x0b, 0, 0x21], v4))),
         ("GRE, WCCP", 1, eth(&gre(&[0, 0, 0x88, 0x3e], v4))),
-        (
-            "GRE, WCCP with a redirect header",
-            1,
-            eth(&gre(&[0, 0, 0x88, 0x3e, 0, 0, 0, 0], v4)),
-        ),
+        ("GRE, WCCP with a redirect header", 1, eth(&gre(&[0, 0, 0x88, 0x3e, 0, 0, 0, 0], v4))),
         (
             "PPTP",
             1,
             eth(&gre(
-                &[
-                    0x30, 0x81, 0x88, 0x0b, 0, pptp_len, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 3, 0,
-                    0x21,
-                ],
+                &[0x30, 0x81, 0x88, 0x0b, 0, pptp_len, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0xff, 3, 0, 0x21],
                 v4,
             )),
         ),
         ("ERSPAN I", 1, eth(&gre(&[0, 0, 0x88, 0xbe], eth4))),
-        (
-            "ERSPAN II",
-            1,
-            eth(&gre(
-                &[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 0, 0, 0, 0, 0, 0, 0],
-                eth4,
-            )),
-        ),
+        ("ERSPAN II", 1, eth(&gre(&[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 0, 0, 0, 0, 0, 0, 0], eth4))),
         (
             "ERSPAN III",
             1,
-            eth(&gre(
-                &[
-                    0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-                ],
-                eth4,
-            )),
+            eth(&gre(&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], eth4)),
         ),
         (
             "ERSPAN III, of IP, with a platform header",
             1,
             eth(&gre(
-                &[
-                    &[
-                        0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 1,
-                    ][..],
-                    &[9; 8],
-                ]
-                .concat(),
+                &[&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 1][..], &[9; 8]]
+                    .concat(),
                 v4,
             )),
         ),
-        (
-            "GRE in UDP",
-            1,
-            eth(&over_udp(4754, &[0x20, 0, 8, 0, 0, 0, 0, 1], v4)),
-        ),
-        (
-            "VXLAN",
-            1,
-            eth(&over_udp(4789, &[8, 0, 0, 0, 0, 0, 42, 0], eth4)),
-        ),
+        ("GRE in UDP", 1, eth(&over_udp(4754, &[0x20, 0, 8, 0, 0, 0, 0, 1], v4))),
+        ("VXLAN", 1, eth(&over_udp(4789, &[8, 0, 0, 0, 0, 0, 42, 0], eth4))),
         (
             "VXLAN of Linux, a group policy, IPv6",
             1,
             eth(&over_udp(8472, &[0x88, 0, 0, 7, 0, 0, 42, 0], eth6)),
         ),
-        (
-            "VXLAN-GPE",
-            1,
-            eth(&over_udp(4790, &[0x0c, 0, 0, 1, 0, 0, 42, 0], v4)),
-        ),
+        ("VXLAN-GPE", 1, eth(&over_udp(4790, &[0x0c, 0, 0, 1, 0, 0, 42, 0], v4))),
         (
             "VXLAN-GPE, NSH",
             1,
-            eth(&over_udp(
-                4790,
-                &[0x0c, 0, 0, 4, 0, 0, 42, 0, 0, 2, 2, 3, 0, 0, 1, 0xff],
-                eth4,
-            )),
+            eth(&over_udp(4790, &[0x0c, 0, 0, 4, 0, 0, 42, 0, 0, 2, 2, 3, 0, 0, 1, 0xff], eth4)),
         ),
-        (
-            "Geneve",
-            1,
-            eth(&over_udp(6081, &[0, 0, 0x65, 0x58, 0, 0, 42, 0], eth4)),
-        ),
+        ("Geneve", 1, eth(&over_udp(6081, &[0, 0, 0x65, 0x58, 0, 0, 42, 0], eth4))),
         (
             "Geneve, options",
             1,
-            eth(&over_udp(
-                6081,
-                &[2, 0x40, 0x86, 0xdd, 0, 0, 42, 0, 1, 2, 3, 1, 5, 6, 7, 8],
-                v6,
-            )),
+            eth(&over_udp(6081, &[2, 0x40, 0x86, 0xdd, 0, 0, 42, 0, 1, 2, 3, 1, 5, 6, 7, 8], v6)),
         ),
-        (
-            "GTP",
-            1,
-            eth(&over_udp(
-                2152,
-                &[0x30, 0xff, 0, gtp_len(v4.len()), 0, 0, 0, 1],
-                v4,
-            )),
-        ),
+        ("GTP", 1, eth(&over_udp(2152, &[0x30, 0xff, 0, gtp_len(v4.len()), 0, 0, 0, 1], v4))),
         (
             "GTP, a number",
             1,
-            eth(&over_udp(
-                2152,
-                &[0x32, 0xff, 0, gtp_len(4 + v4.len()), 0, 0, 0, 1, 0, 9, 0, 0],
-                v4,
-            )),
+            eth(&over_udp(2152, &[0x32, 0xff, 0, gtp_len(4 + v4.len()), 0, 0, 0, 1, 0, 9, 0, 0], v4)),
         ),
         (
             "GTP, two extension headers",
@@ -627,11 +340,7 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
             )),
         ),
         ("Teredo", 1, eth(&over_udp(3544, &[], v6))),
-        (
-            "Teredo, origin",
-            1,
-            eth(&over_udp(3544, &teredo_origin, v6)),
-        ),
+        ("Teredo, origin", 1, eth(&over_udp(3544, &teredo_origin, v6))),
         (
             "Teredo, authentication and origin",
             1,
@@ -660,23 +369,13 @@ fn samples() -> Vec<(&'static str, u16, Vec<u8>)> {
                 ),
             )),
         ),
-        (
-            "forty times IP in IP",
-            1,
-            eth(&(0..40).fold(v4.to_vec(), |packet, _| ipv4(4, &packet))),
-        ),
+        ("forty times IP in IP", 1, eth(&(0..40).fold(v4.to_vec(), |packet, _| ipv4(4, &packet)))),
     ]
 }
 
 fn is_the_segment<'a>(name: &str, decoded: Decoded<'a>) -> Segment<'a> {
-    let Decoded::Segment(segment) = decoded else {
-        panic!("{name}: {decoded:?}")
-    };
-    let expected = if segment.source.is_ipv4() {
-        endpoints(V4.0, V4.1)
-    } else {
-        endpoints(V6.0, V6.1)
-    };
+    let Decoded::Segment(segment) = decoded else { panic!("{name}: {decoded:?}") };
+    let expected = if segment.source.is_ipv4() { endpoints(V4.0, V4.1) } else { endpoints(V6.0, V6.1) };
     assert_eq!((segment.source, segment.destination), expected, "{name}");
     assert_eq!(segment.seq, SEQ, "{name}");
     assert_eq!(segment.stamp, Stamp::untimed(9), "{name}");
@@ -705,10 +404,7 @@ fn every_cut_is_counted() {
         let start = memchr::memmem::find(&data, header).unwrap();
         for len in 0..data.len() {
             let mut decoder = decoder();
-            let frame = Frame {
-                data: &data[..len],
-                ..frame(link, &data)
-            };
+            let frame = Frame { data: &data[..len], ..frame(link, &data) };
             let decoded = decoder.decode(&frame);
             if len < start + 8 {
                 assert_eq!(decoded, Decoded::CutHeaders, "{name} at {len}");
@@ -716,21 +412,9 @@ fn every_cut_is_counted() {
             }
             let segment = is_the_segment(name, decoded);
             let payload = &data[(start + 20).min(len)..len];
-            assert_eq!(
-                segment.payload,
-                &payload[..payload.len().min(PAYLOAD.len())],
-                "{name} at {len}"
-            );
-            assert_eq!(
-                segment.payload.len() + segment.cut as usize,
-                PAYLOAD.len(),
-                "{name} at {len}"
-            );
-            assert_eq!(
-                segment.ack,
-                (len >= start + 14).then_some(ACK),
-                "{name} at {len}"
-            );
+            assert_eq!(segment.payload, &payload[..payload.len().min(PAYLOAD.len())], "{name} at {len}");
+            assert_eq!(segment.payload.len() + segment.cut as usize, PAYLOAD.len(), "{name} at {len}");
+            assert_eq!(segment.ack, (len >= start + 14).then_some(ACK), "{name} at {len}");
         }
     }
 }
@@ -756,35 +440,14 @@ impl Decoded<'_> {
 #[test]
 fn flags_are_read_also_where_options_were_cut() {
     for (bits, expected) in [
-        (
-            SYN,
-            Flags {
-                syn: true,
-                ..Flags::default()
-            },
-        ),
-        (
-            FIN | ACKED,
-            Flags {
-                fin: true,
-                ..Flags::default()
-            },
-        ),
-        (
-            RST,
-            Flags {
-                rst: true,
-                ..Flags::default()
-            },
-        ),
+        (SYN, Flags { syn: true, ..Flags::default() }),
+        (FIN | ACKED, Flags { fin: true, ..Flags::default() }),
+        (RST, Flags { rst: true, ..Flags::default() }),
     ] {
         let data = ipv4(6, &tcp_with(bits, 40, PAYLOAD));
         for len in [34, 39, 40, 79, 80, data.len()] {
             let mut decoder = decoder();
-            let frame = Frame {
-                data: &data[..len],
-                ..frame(228, &data)
-            };
+            let frame = Frame { data: &data[..len], ..frame(228, &data) };
             let segment = is_the_segment("options", decoder.decode(&frame));
             assert_eq!(segment.flags, expected);
             assert_eq!(segment.ack.is_some(), bits & ACKED != 0);
@@ -798,26 +461,17 @@ fn a_bare_ack_has_no_payload_though_ethernet_padded_it() {
     let ack = tcp(&[]);
     let lengths = [40, 0];
     for total in lengths {
-        let data = join(
-            &ethernet(0x0800, &ipv4_raw(total, 1, 0, 6, &[], &ack)),
-            &[0; 6],
-        );
+        let data = join(&ethernet(0x0800, &ipv4_raw(total, 1, 0, 6, &[], &ack)), &[0; 6]);
         assert_eq!(data.len(), 60);
         let mut decoder = decoder();
         let frame = frame(1, &data);
-        assert_eq!(
-            is_the_segment("padded", decoder.decode(&frame)).payload,
-            b""
-        );
+        assert_eq!(is_the_segment("padded", decoder.decode(&frame)).payload, b"");
     }
     // Tagged: four octets more may be padding.
     let packet = ipv4_raw(0, 1, 0, 6, &[], &ack);
     let data = join(&ethernet(0x8100, &join(&[0, 5, 8, 0], &packet)), &[0; 6]);
     let frame = frame(1, &data);
-    assert_eq!(
-        is_the_segment("tagged", decoder().decode(&frame)).payload,
-        b""
-    );
+    assert_eq!(is_the_segment("tagged", decoder().decode(&frame)).payload, b"");
 }
 
 #[test]
@@ -825,10 +479,7 @@ fn zeros_at_the_end_of_a_long_frame_are_payload() {
     let payload = [0; 100];
     let data = ethernet(0x0800, &ipv4_raw(0, 1, 0, 6, &[], &tcp(&payload)));
     let frame = frame(1, &data);
-    assert_eq!(
-        is_the_segment("zeros", decoder().decode(&frame)).payload,
-        payload
-    );
+    assert_eq!(is_the_segment("zeros", decoder().decode(&frame)).payload, payload);
 }
 
 #[test]
@@ -845,20 +496,10 @@ fn offloaded_packets_beyond_64_kib_are_whole() {
         let data = ethernet(0x0800, &packet);
         let whole = frame(1, &data);
         let mut decoder = decoder();
-        assert_eq!(
-            is_the_segment(name, decoder.decode(&whole)).payload,
-            payload
-        );
-        let cut = Frame {
-            data: &data[..1000],
-            ..whole
-        };
+        assert_eq!(is_the_segment(name, decoder.decode(&whole)).payload, payload);
+        let cut = Frame { data: &data[..1000], ..whole };
         let segment = is_the_segment(name, decoder.decode(&cut));
-        assert_eq!(
-            segment.payload.len() + segment.cut as usize,
-            payload.len(),
-            "{name}"
-        );
+        assert_eq!(segment.payload.len() + segment.cut as usize, payload.len(), "{name}");
     }
 }
 
@@ -869,10 +510,7 @@ fn an_ip_length_beyond_the_frame_is_a_cut() {
     let frame = frame(228, &data[..data.len() - 5]);
     let mut decoder = decoder();
     let segment = is_the_segment("short", decoder.decode(&frame));
-    assert_eq!(
-        (segment.payload, segment.cut),
-        (&PAYLOAD[..PAYLOAD.len() - 5], 5)
-    );
+    assert_eq!((segment.payload, segment.cut), (&PAYLOAD[..PAYLOAD.len() - 5], 5));
 }
 
 #[test]
@@ -880,10 +518,7 @@ fn urgent_data_is_data() {
     let mut data = ipv4(6, &tcp_with(ACKED | 0x20, 0, PAYLOAD));
     data[39] = 3;
     let frame = frame(228, &data);
-    assert_eq!(
-        is_the_segment("urgent", decoder().decode(&frame)).payload,
-        PAYLOAD
-    );
+    assert_eq!(is_the_segment("urgent", decoder().decode(&frame)).payload, PAYLOAD);
 }
 
 #[test]
@@ -895,117 +530,39 @@ fn what_is_not_tcp_says_so() {
         ("ARP", 1, ethernet(0x0806, &[0; 28])),
         ("spanning tree", 1, ethernet(38, &[0x42; 46])),
         ("UDP", 1, eth(&over_udp(53, &[], &v4))),
-        (
-            "an ICMP error with a TCP header",
-            1,
-            eth(&ipv4(1, &join(&[3, 1, 0, 0, 0, 0, 0, 0], &v4))),
-        ),
-        (
-            "an ICMPv6 error",
-            229,
-            ipv6(58, &join(&[1, 4, 0, 0, 0, 0, 0, 0], &v4)),
-        ),
+        ("an ICMP error with a TCP header", 1, eth(&ipv4(1, &join(&[3, 1, 0, 0, 0, 0, 0, 0], &v4)))),
+        ("an ICMPv6 error", 229, ipv6(58, &join(&[1, 4, 0, 0, 0, 0, 0, 0], &v4))),
         ("no next header", 229, ipv6(59, &v4)),
-        (
-            "an IPv6 extension under IPv4",
-            1,
-            eth(&ipv4(60, &join(&[6, 0, 1, 4, 0, 0, 0, 0], &tcp(PAYLOAD)))),
-        ),
+        ("an IPv6 extension under IPv4", 1, eth(&ipv4(60, &join(&[6, 0, 1, 4, 0, 0, 0, 0], &tcp(PAYLOAD))))),
         ("ESP", 1, eth(&ipv4(50, &v4))),
-        (
-            "netlink",
-            113,
-            join(&[0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0], &v4),
-        ),
+        ("netlink", 113, join(&[0, 4, 3, 0x38, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 0], &v4)),
         ("another address family", 0, join(&[7, 0, 0, 0], &v4)),
-        (
-            "encrypted 802.11",
-            105,
-            wlan(8, 0x41, &[], &snap(0x0800, &v4)),
-        ),
-        (
-            "an 802.11 frame without data",
-            105,
-            wlan(0x48, 1, &[], &snap(0x0800, &v4)),
-        ),
+        ("encrypted 802.11", 105, wlan(8, 0x41, &[], &snap(0x0800, &v4))),
+        ("an 802.11 frame without data", 105, wlan(0x48, 1, &[], &snap(0x0800, &v4))),
         ("a beacon", 105, wlan(0x80, 0, &[], &snap(0x0800, &v4))),
         (
             "a bad FCS",
             127,
-            radiotap(
-                &[2, 0, 0, 0, 0x50],
-                &join(&wlan(8, 2, &[], &snap(0x0800, &v4)), &[0; 4]),
-            ),
+            radiotap(&[2, 0, 0, 0, 0x50], &join(&wlan(8, 2, &[], &snap(0x0800, &v4)), &[0; 4])),
         ),
-        (
-            "PPPoE discovery",
-            1,
-            ethernet(
-                0x8864,
-                &join(&[0x11, 9, 0, 0, 0, 0], &join(&[0, 0x21], &v4)),
-            ),
-        ),
+        ("PPPoE discovery", 1, ethernet(0x8864, &join(&[0x11, 9, 0, 0, 0, 0], &join(&[0, 0x21], &v4)))),
         ("LCP", 9, join(&[0xff, 3, 0xc0, 0x21], &v4)),
         ("GRE keep-alive", 1, eth(&gre(&[0, 0, 0, 0], &[]))),
-        (
-            "GRE with source routes",
-            1,
-            eth(&gre(&[0x40, 0, 8, 0, 0, 0, 0, 0], &v4)),
-        ),
-        (
-            "PPTP that acknowledges",
-            1,
-            eth(&gre(&[0x20, 0x81, 0x88, 0x0b, 0, 0, 0, 1, 0, 0, 0, 1], &[])),
-        ),
+        ("GRE with source routes", 1, eth(&gre(&[0x40, 0, 8, 0, 0, 0, 0, 0], &v4))),
+        ("PPTP that acknowledges", 1, eth(&gre(&[0x20, 0x81, 0x88, 0x0b, 0, 0, 0, 1, 0, 0, 0, 1], &[]))),
         (
             "a pseudowire's associated channel",
             1,
             ethernet(0x8847, &join(&[0, 1, 0x91, 64, 0x10, 0, 0, 0x21], &[0; 60])),
         ),
-        (
-            "VXLAN without its flag",
-            1,
-            eth(&over_udp(4789, &[0, 0, 0, 0, 0, 0, 42, 0], &eth4)),
-        ),
-        (
-            "VXLAN with other flags",
-            1,
-            eth(&over_udp(4789, &[0x0a, 0, 0, 0, 0, 0, 42, 0], &eth4)),
-        ),
-        (
-            "VXLAN with reserved octets",
-            1,
-            eth(&over_udp(8472, &[8, 0, 1, 0, 0, 0, 42, 0], &eth4)),
-        ),
-        (
-            "Geneve of another version",
-            1,
-            eth(&over_udp(6081, &[0x40, 0, 0x65, 0x58, 0, 0, 42, 0], &eth4)),
-        ),
-        (
-            "GTP that signals",
-            1,
-            eth(&over_udp(
-                2152,
-                &[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0],
-                &v4,
-            )),
-        ),
-        (
-            "GTP prime",
-            1,
-            eth(&over_udp(2152, &[0x0f, 0xff, 0, 4, 0, 0, 0, 0], &v4)),
-        ),
-        (
-            "GRE in UDP with reserved flags",
-            1,
-            eth(&over_udp(4754, &[1, 0, 8, 0], &v4)),
-        ),
-        (
-            "no Teredo",
-            1,
-            eth(&over_udp(3544, &[], &join(&ipv6(6, &tcp(PAYLOAD)), &[0]))),
-        ),
+        ("VXLAN without its flag", 1, eth(&over_udp(4789, &[0, 0, 0, 0, 0, 0, 42, 0], &eth4))),
+        ("VXLAN with other flags", 1, eth(&over_udp(4789, &[0x0a, 0, 0, 0, 0, 0, 42, 0], &eth4))),
+        ("VXLAN with reserved octets", 1, eth(&over_udp(8472, &[8, 0, 1, 0, 0, 0, 42, 0], &eth4))),
+        ("Geneve of another version", 1, eth(&over_udp(6081, &[0x40, 0, 0x65, 0x58, 0, 0, 42, 0], &eth4))),
+        ("GTP that signals", 1, eth(&over_udp(2152, &[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0], &v4))),
+        ("GTP prime", 1, eth(&over_udp(2152, &[0x0f, 0xff, 0, 4, 0, 0, 0, 0], &v4))),
+        ("GRE in UDP with reserved flags", 1, eth(&over_udp(4754, &[1, 0, 8, 0], &v4))),
+        ("no Teredo", 1, eth(&over_udp(3544, &[], &join(&ipv6(6, &tcp(PAYLOAD)), &[0])))),
         (
             "DNS that is on a tunnel's port",
             1,
@@ -1013,11 +570,7 @@ fn what_is_not_tcp_says_so() {
         ),
     ];
     for (name, link, data) in not_tcp {
-        assert_eq!(
-            decoder().decode(&frame(link, &data)),
-            Decoded::NotTcp,
-            "{name}"
-        );
+        assert_eq!(decoder().decode(&frame(link, &data)), Decoded::NotTcp, "{name}");
     }
 }
 
@@ -1038,11 +591,7 @@ fn headers_that_contradict_themselves_are_malformed() {
         ("no TCP header at all", ipv4(6, &[0; 7])),
         ("an empty packet", vec![]),
     ] {
-        assert_eq!(
-            decoder().decode(&frame(228, &data)),
-            Decoded::Malformed,
-            "{name}"
-        );
+        assert_eq!(decoder().decode(&frame(228, &data)), Decoded::Malformed, "{name}");
     }
 }
 
@@ -1072,9 +621,7 @@ fn an_aggregate_gives_each_of_its_packets() {
 
     let mut count = 0;
     let eth4 = ethernet(0x0800, &ipv4(6, &tcp(PAYLOAD)));
-    decoder().decode_each(&frame(1, &eth4), |decoded| {
-        count += usize::from(decoded.is_segment())
-    });
+    decoder().decode_each(&frame(1, &eth4), |decoded| count += usize::from(decoded.is_segment()));
     assert_eq!(count, 1);
 }
 

@@ -9,8 +9,7 @@ use crate::event::Kind;
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::report::payload::Payload;
 use crate::report::{
-    Body, Conclusion, Event, ExchangeHead, ExchangeId, Expect, JudgedChunk, OtherStream, Problem,
-    Violation,
+    Body, Conclusion, Event, ExchangeHead, ExchangeId, Expect, JudgedChunk, OtherStream, Problem, Violation,
 };
 use crate::units::Stamp;
 use crate::verdict::Verdict;
@@ -50,14 +49,8 @@ pub(crate) fn chunk(
     text.number(key!("offset"), chunk.offset);
     text.number(key!("received"), chunk.received);
     trail(text, id, &chunk.trail);
-    text.time(
-        key!("first_time"),
-        seen(id, Some(chunk.first)).and_then(|stamp| stamp.at),
-    );
-    text.time(
-        key!("time"),
-        seen(id, Some(chunk.last)).and_then(|stamp| stamp.at),
-    );
+    text.time(key!("first_time"), seen(id, Some(chunk.first)).and_then(|stamp| stamp.at));
+    text.time(key!("time"), seen(id, Some(chunk.last)).and_then(|stamp| stamp.at));
     match payload.excerpt(judged) {
         Some(excerpt) => {
             text.payload(key!("payload"), excerpt, sink)?;
@@ -77,16 +70,9 @@ pub(crate) fn chunk(
         Verdict::Unverified(reason) | Verdict::Unchecked(Some(reason)) => {
             text.text(key!("reason"), Some(reason))
         }
-        Verdict::One
-        | Verdict::Several
-        | Verdict::Part
-        | Verdict::Mixed
-        | Verdict::Unchecked(None) => {}
+        Verdict::One | Verdict::Several | Verdict::Part | Verdict::Mixed | Verdict::Unchecked(None) => {}
     }
-    text.numbers(
-        key!("events"),
-        judged.events.iter().map(|event| event.index),
-    );
+    text.numbers(key!("events"), judged.events.iter().map(|event| event.index));
     Ok(())
 }
 
@@ -106,10 +92,7 @@ fn trail(text: &mut JsonText, id: ExchangeId, trail: &[Run]) {
                 .map(|f| f.get()),
         );
     } else {
-        text.numbers(
-            key!("frames"),
-            frames(trail).into_iter().map(|frame| frame.get()),
-        );
+        text.numbers(key!("frames"), frames(trail).into_iter().map(|frame| frame.get()));
     }
 }
 
@@ -122,10 +105,7 @@ pub(crate) fn event(text: &mut JsonText, event: &Event, expect: Option<Expect>) 
     text.text(key!("kind"), summary.kind.as_deref());
     text.text(key!("namespace"), summary.namespace.as_deref());
     text.text(key!("name"), summary.name.as_deref());
-    text.text(
-        key!("resource_version"),
-        summary.resource_version.as_deref(),
-    );
+    text.text(key!("resource_version"), summary.resource_version.as_deref());
     if let Some(Expect::Kind(kind @ (Kind::Sse | Kind::Json | Kind::Ndjson))) = expect {
         if kind == Kind::Sse {
             text.text(key!("id"), summary.id.as_deref());
@@ -173,10 +153,8 @@ pub(crate) fn other_streams(text: &mut JsonText, streams: &[OtherStream]) {
 
 /// An exchange's number on its stream, and its endpoints.
 pub(crate) fn endpoints(text: &mut JsonText, head: &ExchangeHead) {
-    let address = |end: Option<SocketAddr>| {
-        end.filter(|_| head.id.stream.is_some())
-            .map(|end| end.to_string())
-    };
+    let address =
+        |end: Option<SocketAddr>| end.filter(|_| head.id.stream.is_some()).map(|end| end.to_string());
     text.number(key!("index"), head.id.index);
     text.name(key!("client"), address(head.client).as_deref());
     text.name(key!("server"), address(head.server).as_deref());
@@ -209,14 +187,7 @@ pub(crate) fn body(text: &mut JsonText, body: Option<&Body>) {
     text.name(key!("framing"), body.framing.map(framing));
     text.number(key!("size"), body.size);
     text.name(key!("end"), Some(end(body.end)));
-    text.literal(
-        key!("joined"),
-        if body.joined.is_some() {
-            "true"
-        } else {
-            "false"
-        },
-    );
+    text.literal(key!("joined"), if body.joined.is_some() { "true" } else { "false" });
     text.number(key!("skipped"), body.joined.unwrap_or(0));
 }
 
@@ -226,25 +197,12 @@ pub(crate) fn last_chunk(text: &mut JsonText, id: ExchangeId, body: Option<&Body
     text.key(key!("last_chunk"));
     if let Some(last) = last {
         text.open();
-        let digits = last
-            .size_line
-            .iter()
-            .take_while(|octet| octet.is_ascii_hexdigit())
-            .count();
-        let digits = last
-            .size_line
-            .get(..digits)
-            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let digits = last.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
+        let digits = last.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
         text.name(key!("size_hex"), Some(digits.unwrap_or_default()));
-        text.text(
-            key!("extensions"),
-            crate::chunk::extensions(&last.size_line).as_deref(),
-        );
+        text.text(key!("extensions"), crate::chunk::extensions(&last.size_line).as_deref());
         trail(text, id, &last.trail);
-        text.time(
-            key!("time"),
-            seen(id, Some(last.last)).and_then(|stamp| stamp.at),
-        );
+        text.time(key!("time"), seen(id, Some(last.last)).and_then(|stamp| stamp.at));
         text.close();
     } else {
         text.raw("null");
@@ -254,10 +212,7 @@ pub(crate) fn last_chunk(text: &mut JsonText, id: ExchangeId, body: Option<&Body
 /// A body's trailer fields, as a member.
 pub(crate) fn trailers(text: &mut JsonText, body: Option<&Body>) {
     let last = body.and_then(|body| body.last_chunk.as_ref());
-    text.fields(
-        key!("trailers"),
-        Some(last.map_or(&[], |last| last.trailers.as_slice())),
-    );
+    text.fields(key!("trailers"), Some(last.map_or(&[], |last| last.trailers.as_slice())));
 }
 
 /// The counts over all captures.

@@ -63,11 +63,7 @@ pub(crate) struct JsonText {
 impl JsonText {
     /// An empty buffer.
     pub(crate) fn new(style: Style) -> Self {
-        Self {
-            out: Vec::new(),
-            style,
-            time: TimeText::default(),
-        }
+        Self { out: Vec::new(), style, time: TimeText::default() }
     }
 
     /// Gives what was written to `sink`, and empties the buffer.
@@ -132,10 +128,7 @@ impl JsonText {
         let controls = memchr::memchr2(0x7f, 0xc2, text.as_bytes()).is_some();
         // A string can always be written, and so can a Vec.
         let _ = if controls {
-            text.serialize(&mut Serializer::with_formatter(
-                &mut self.out,
-                Strict { quotes },
-            ))
+            text.serialize(&mut Serializer::with_formatter(&mut self.out, Strict { quotes }))
         } else if quotes {
             text.serialize(&mut Serializer::new(&mut self.out))
         } else {
@@ -256,12 +249,7 @@ impl JsonText {
     }
 
     /// A member with a payload, which may be long: what is ready goes to `sink`.
-    pub(crate) fn payload(
-        &mut self,
-        key: Key,
-        payload: Excerpt<'_>,
-        sink: Sink<'_>,
-    ) -> io::Result<()> {
+    pub(crate) fn payload(&mut self, key: Key, payload: Excerpt<'_>, sink: Sink<'_>) -> io::Result<()> {
         self.key(key);
         if let Excerpt::Text(text) = payload
             && text.len() <= PIECE
@@ -275,12 +263,8 @@ impl JsonText {
                 let mut rest = text;
                 while !rest.is_empty() {
                     // A character has at most four octets.
-                    let edge = (PIECE - 3..=PIECE)
-                        .rev()
-                        .find(|&at| rest.is_char_boundary(at));
-                    let (piece, behind) = edge
-                        .and_then(|at| rest.split_at_checked(at))
-                        .unwrap_or((rest, ""));
+                    let edge = (PIECE - 3..=PIECE).rev().find(|&at| rest.is_char_boundary(at));
+                    let (piece, behind) = edge.and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
                     self.escaped(piece, false);
                     self.pass_on(sink)?;
                     rest = behind;
@@ -322,19 +306,11 @@ struct Strict {
 
 impl Formatter for Strict {
     fn begin_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.quotes {
-            writer.write_all(b"\"")
-        } else {
-            Ok(())
-        }
+        if self.quotes { writer.write_all(b"\"") } else { Ok(()) }
     }
 
     fn end_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.quotes {
-            writer.write_all(b"\"")
-        } else {
-            Ok(())
-        }
+        if self.quotes { writer.write_all(b"\"") } else { Ok(()) }
     }
 
     fn write_string_fragment<W: ?Sized + io::Write>(
@@ -400,10 +376,7 @@ mod tests {
         for length in [0, 1, 2, 3, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 2] {
             let octets: Vec<u8> = (0..length).map(|i| (i % 251) as u8 ^ 0x80).collect();
             let (value, _) = written(Excerpt::Octets(&octets));
-            assert_eq!(
-                STANDARD.decode(value["payload"].as_str().unwrap()).unwrap(),
-                octets
-            );
+            assert_eq!(STANDARD.decode(value["payload"].as_str().unwrap()).unwrap(), octets);
             assert_eq!(value["behind"], 1);
         }
     }
