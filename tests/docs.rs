@@ -40,7 +40,7 @@ struct Checked {
 
 /// Goes through a document. `run` gets a command and the columns, and gives
 /// the lines of its standard output and its status.
-fn check(text: &str, run: &dyn Fn(&str, u32) -> (Vec<String>, i32)) -> Checked {
+fn check(text: &str, run: impl Fn(&str, u32) -> (Vec<String>, i32)) -> Checked {
     let mut out = Checked {
         text: String::new(),
         commands: 0,
@@ -182,7 +182,7 @@ fn every_command_of_the_documentation_says_what_is_shown() {
     let mut differences = Vec::new();
     for path in documents() {
         let text = std::fs::read_to_string(&path).unwrap();
-        let checked = check(&text, &run);
+        let checked = check(&text, run);
         commands += checked.commands;
         if update && checked.text != text {
             std::fs::write(&path, &checked.text).unwrap();
@@ -232,7 +232,7 @@ chunkscope y at 80
 $ chunkscope not a session
 ```
 ";
-    let checked = check(text, &echo);
+    let checked = check(text, echo);
     assert_eq!(checked.differences, [""; 0]);
     assert_eq!(checked.commands, 3);
     assert_eq!(checked.text, text);
@@ -247,16 +247,16 @@ fn a_session_that_is_wrong_is_named_and_mended() {
         "$ chunkscope x\nchunkscope x at 100\nchunkscope x at 100\n# exit status 1\n",
     ];
     for session in wrong {
-        let checked = check(&format!("```console\n{session}```\n"), &echo);
+        let checked = check(&format!("```console\n{session}```\n"), echo);
         assert_eq!(checked.differences.len(), 1, "{session}");
         assert!(checked.differences[0].starts_with("line 2: chunkscope x\n"));
         assert_eq!(
             checked.text,
             "```console\n$ chunkscope x\nchunkscope x at 100\nchunkscope x at 100\n```\n"
         );
-        assert_eq!(check(&checked.text, &echo).differences, [""; 0]);
+        assert_eq!(check(&checked.text, echo).differences, [""; 0]);
     }
-    let checked = check("```console\n$ chunkscope bad\n```\n", &echo);
+    let checked = check("```console\n$ chunkscope bad\n```\n", echo);
     assert!(
         checked.text.ends_with("\n# exit status 1\n```\n"),
         "{}",
@@ -271,7 +271,7 @@ fn a_command_may_go_on_behind_a_backslash() {
         assert_eq!(command, "chunkscope a \\\n    b");
         (vec!["x".to_owned()], 0)
     };
-    assert_eq!(check(text, &said).differences, [""; 0]);
+    assert_eq!(check(text, said).differences, [""; 0]);
 }
 
 #[test]
