@@ -30,6 +30,9 @@ pub struct Limits {
     /// Octets held back while looking for a place to join a stream: the
     /// largest chunk that such a place can be recognised by.
     pub join_window: usize,
+    /// Requests of a stream that await their response: far more than any
+    /// client pipelines, and few enough where the responses weren't captured.
+    pub pipelined: usize,
     /// Streams with state; the longest idle one is let go beyond that.
     pub open_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
@@ -53,6 +56,7 @@ impl Default for Limits {
             trailer: 64 << 10,
             payload: 16 << 20,
             join_window: 4 << 20,
+            pipelined: 1024,
             open_streams: 100_000,
             fragments: 16 << 20,
             pending_chunks: 4096,

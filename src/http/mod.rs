@@ -1,11 +1,53 @@
 //! The HTTP layer: stream data of both directions → heads, bodies, exchanges
 //! (RFC 9112).
+//!
+//! A [`Connection`] takes the [`StreamItem`](crate::tcp::StreamItem)s of one
+//! TCP connection and yields [`HttpEvent`]s. It believes:
+//!
+//! - whoever sends a request line is the client, whoever sends a status line
+//!   the server, whatever the handshake says;
+//! - the n-th final response answers the n-th request;
+//! - a body is delimited as RFC 9112 §6.3 says, and what the sender does
+//!   beside the grammar is read as careful receivers read it, and said;
+//! - where octets lack, nothing is read until a place to join is found.
+//!
+//! It promises that each body has one beginning and one end, that each
+//! exchange has one end and no event after it, that cutting the octets
+//! differently changes nothing but the cuts of data, that its memory is
+//! bounded by [`Limits`](crate::limits::Limits), and that it never panics.
+
+mod closing;
+mod connection;
+mod exchanges;
+mod framing;
+mod half;
+mod head;
+mod held;
+mod messages;
+mod search;
+mod start_line;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 
 use crate::chunk::{ChunkToken, FramingFault, Lenience};
 use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
+
+pub use connection::Connection;
+
+/// Receives what connections yield.
+pub trait HttpSink {
+    /// Takes the next event.
+    fn event(&mut self, event: HttpEvent<'_>);
+}
+
+impl<F: FnMut(HttpEvent<'_>)> HttpSink for F {
+    fn event(&mut self, event: HttpEvent<'_>) {
+        self(event);
+    }
+}
 
 /// The request or the response of an exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

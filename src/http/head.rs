@@ -1,0 +1,295 @@
+//! Heads: start line and fields up to the empty line, collected over any
+//! pieces (RFC 9112 §2.1), and what they say.
+//!
+//! Each octet is looked at once while the head grows; it is parsed when its
+//! empty line is there, or when it is clear that it never comes.
+
+use smallvec::SmallVec;
+
+use super::start_line::{LineStep, StartLine};
+use super::{Fields, RequestHead, ResponseHead, Side};
+use crate::chunk::{Lenience, fields, piece as pieces};
+use crate::tcp::Piece;
+use crate::units::Stamp;
+
+/// A head while it comes.
+#[derive(Debug, Clone)]
+pub(super) struct Head {
+    octets: Vec<u8>,
+    /// Which packets delivered them: where each part begins in `octets`.
+    parts: SmallVec<[Part; 1]>,
+    start_line: StartLine,
+    /// Whose head it is, once the start line is whole.
+    side: Option<Side>,
+    /// Where the current line begins; no line before it is empty.
+    line: usize,
+    /// The first line that ends in a bare LF.
+    bare_lf: Option<usize>,
+    /// The packet of blank lines before it.
+    blank: Option<Stamp>,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    start: usize,
+    at: u64,
+    stamp: Stamp,
+    released: Stamp,
+}
+
+/// What a piece makes of a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeadStep {
+    /// The piece is used up; the head goes on.
+    More,
+    /// The start line is whole.
+    StartLine(Side),
+    /// The head is whole.
+    Whole,
+    /// No head begins so. Nothing of this piece was taken.
+    Unlike,
+    /// It is longer than a head may be.
+    TooLong,
+}
+
+/// What a head says, and where it leaves the grammar.
+#[derive(Debug)]
+pub(super) struct Said<T> {
+    pub(super) head: Box<T>,
+    pub(super) remarks: SmallVec<[(Lenience, Stamp); 1]>,
+}
+
+impl Head {
+    /// A head of which nothing was read; `side` is whose it must be, `blank`
+    /// the packet of blank lines before it.
+    pub(super) fn new(side: Option<Side>, blank: Option<Stamp>) -> Self {
+        Self {
+            octets: Vec::new(),
+            parts: SmallVec::new(),
+            start_line: StartLine::new(side),
+            side: None,
+            line: 0,
+            bare_lf: None,
+            blank,
+        }
+    }
+
+    /// Takes octets off the front of a piece, up to the next thing to tell.
+    pub(super) fn push(&mut self, piece: &mut Piece<'_>, limit: usize) -> HeadStep {
+        if self.side.is_none() {
+            return self.push_start_line(piece, limit);
+        }
+        while let Some(end) = memchr::memchr(b'\n', &piece.bytes) {
+            self.take(piece, end + 1);
+            if self.octets.len() > limit {
+                return HeadStep::TooLong;
+            }
+            if self.end_line() {
+                return HeadStep::Whole;
+            }
+        }
+        self.take(piece, piece.bytes.len());
+        if self.octets.len() > limit {
+            HeadStep::TooLong
+        } else {
+            HeadStep::More
+        }
+    }
+
+    fn push_start_line(&mut self, piece: &mut Piece<'_>, limit: usize) -> HeadStep {
+        let mut count = 0;
+        for &octet in piece.bytes.iter() {
+            count += 1;
+            match self.start_line.push(octet) {
+                LineStep::More => {}
+                LineStep::Not => return HeadStep::Unlike,
+                LineStep::Done(side) => {
+                    self.take(piece, count);
+                    self.end_line();
+                    self.side = Some(side);
+                    return if self.octets.len() > limit {
+                        HeadStep::TooLong
+                    } else {
+                        HeadStep::StartLine(side)
+                    };
+                }
+            }
+        }
+        self.take(piece, count);
+        if self.octets.len() > limit {
+            HeadStep::TooLong
+        } else {
+            HeadStep::More
+        }
+    }
+
+    /// Takes octets off a piece whatever they are.
+    pub(super) fn take(&mut self, piece: &mut Piece<'_>, count: usize) {
+        let Some(octets) = piece.bytes.get(..count).filter(|octets| !octets.is_empty()) else {
+            return;
+        };
+        if self
+            .parts
+            .last()
+            .is_none_or(|part| part.stamp != piece.stamp || part.released != piece.released)
+        {
+            let (stamp, released) = (piece.stamp, piece.released);
+            self.parts.push(Part {
+                start: self.octets.len(),
+                at: piece.at,
+                stamp,
+                released,
+            });
+        }
+        self.octets.extend_from_slice(octets);
+        pieces::skip(piece, count);
+    }
+
+    /// The octets end in a line end: whether the line is empty.
+    fn end_line(&mut self) -> bool {
+        let line = self.octets.get(self.line..).unwrap_or_default();
+        if !line.ends_with(b"\r\n") {
+            self.bare_lf.get_or_insert(self.line);
+        }
+        let empty = fields::without_end(line).is_empty();
+        self.line = self.octets.len();
+        empty
+    }
+
+    /// Its octets so far.
+    pub(super) fn octets(&self) -> &[u8] {
+        &self.octets
+    }
+
+    /// Its octets so far, in the pieces that they came in.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
+        self.parts.iter().enumerate().map(|(place, part)| {
+            let end = self
+                .parts
+                .get(place + 1)
+                .map_or(self.octets.len(), |next| next.start);
+            Piece {
+                at: part.at,
+                bytes: self.octets.get(part.start..end).unwrap_or_default().into(),
+                stamp: part.stamp,
+                released: part.released,
+                segment_start: false,
+            }
+        })
+    }
+
+    /// Whose head it is, once the start line is whole.
+    pub(super) fn side(&self) -> Option<Side> {
+        self.side
+    }
+
+    /// The offset of its first octet.
+    pub(super) fn at(&self) -> Option<u64> {
+        self.parts.first().map(|part| part.at)
+    }
+
+    /// The offset behind its last octet so far.
+    pub(super) fn end(&self) -> Option<u64> {
+        let part = self.parts.last()?;
+        Some(
+            part.at
+                .saturating_add(self.octets.len().saturating_sub(part.start) as u64),
+        )
+    }
+
+    /// The packet of its first octet.
+    pub(super) fn first(&self) -> Option<Stamp> {
+        self.parts.first().map(|part| part.stamp)
+    }
+
+    /// The packet of its last octet so far.
+    pub(super) fn last(&self) -> Option<Stamp> {
+        self.parts.last().map(|part| part.stamp)
+    }
+
+    fn stamp_of(&self, offset: usize) -> Option<Stamp> {
+        self.parts
+            .iter()
+            .rev()
+            .find(|part| part.start <= offset)
+            .map(|part| part.stamp)
+    }
+
+    /// What its whole lines say of a request.
+    pub(super) fn request(&self) -> Said<RequestHead> {
+        let (line, fields, remarks) = self.lines();
+        let mut words = line.split(' ');
+        let mut word = || words.next().map(str::to_owned);
+        let head = RequestHead {
+            method: word(),
+            target: word(),
+            version: word(),
+            fields,
+            stamp: self.first(),
+        };
+        let head = if self.side.is_some() {
+            head
+        } else {
+            RequestHead {
+                stamp: self.first(),
+                ..Default::default()
+            }
+        };
+        Said {
+            head: Box::new(head),
+            remarks,
+        }
+    }
+
+    /// What its whole lines say of a response.
+    pub(super) fn response(&self) -> Said<ResponseHead> {
+        let (line, fields, remarks) = self.lines();
+        let mut words = line.splitn(3, ' ');
+        let version = words.next().map(str::to_owned);
+        let status = words.next().and_then(|status| status.parse().ok());
+        let reason = Some(words.next().unwrap_or_default().trim_end().to_owned());
+        let head = ResponseHead {
+            status,
+            reason,
+            version,
+            fields,
+            stamp: self.first(),
+        };
+        let head = if self.side.is_some() {
+            head
+        } else {
+            ResponseHead {
+                stamp: self.first(),
+                ..Default::default()
+            }
+        };
+        Said {
+            head: Box::new(head),
+            remarks,
+        }
+    }
+
+    /// The start line without its end, the fields, and what is to be said.
+    fn lines(&self) -> (String, Option<Fields>, SmallVec<[(Lenience, Stamp); 1]>) {
+        let whole = self.octets.get(..self.line).unwrap_or_default();
+        let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
+        let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
+        let line = String::from_utf8_lossy(fields::without_end(line)).into_owned();
+        let read = fields::parse(rest);
+        let blank = self
+            .blank
+            .map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
+        let bare_lf = self
+            .bare_lf
+            .and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
+        let others = read
+            .remarks
+            .iter()
+            .filter_map(|(lenience, line)| Some((*lenience, self.stamp_of(start + line)?)));
+        (
+            line,
+            Some(read.fields),
+            blank.into_iter().chain(bare_lf).chain(others).collect(),
+        )
+    }
+}
