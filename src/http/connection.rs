@@ -76,8 +76,17 @@ impl Connection {
     /// chunk keeps, at most [`Limits::payload`].
     #[must_use]
     pub fn new(opening: &Opening, limits: &Limits, keep_payload: usize) -> Self {
-        let Opening { initiator, responder, handshake, .. } = *opening;
-        let endpoints = Some(Endpoints { initiator, responder, handshake });
+        let Opening {
+            initiator,
+            responder,
+            handshake,
+            ..
+        } = *opening;
+        let endpoints = Some(Endpoints {
+            initiator,
+            responder,
+            handshake,
+        });
         let mut connection = Self::with(endpoints, None, limits, keep_payload);
         if !handshake {
             for direction in [Direction::Forward, Direction::Backward] {
@@ -130,7 +139,10 @@ impl Connection {
             StreamItem::Open(_) | StreamItem::Conflict(..) => {}
             StreamItem::Data(direction, piece) => {
                 // A borrowed view: what is split off later copies nothing.
-                let piece = Piece { bytes: piece.bytes.as_ref().into(), ..piece };
+                let piece = Piece {
+                    bytes: piece.bytes.as_ref().into(),
+                    ..piece
+                };
                 self.octets |= !piece.bytes.is_empty();
                 self.data(direction, piece, sink);
             }
@@ -158,7 +170,12 @@ impl Connection {
     }
 
     /// Reads a piece to its end.
-    pub(super) fn read(&mut self, direction: Direction, mut piece: Piece<'_>, sink: &mut impl HttpSink) {
+    pub(super) fn read(
+        &mut self,
+        direction: Direction,
+        mut piece: Piece<'_>,
+        sink: &mut impl HttpSink,
+    ) {
         let bounds = self.bounds;
         loop {
             let side = self.side(direction);
@@ -171,7 +188,11 @@ impl Connection {
                 Reading::Off => return,
                 Reading::Idle { blank } => {
                     // RFC 9112 §2.2: empty lines before a request-line are ignored.
-                    let lines = piece.bytes.iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+                    let lines = piece
+                        .bytes
+                        .iter()
+                        .take_while(|octet| matches!(octet, b'\r' | b'\n'))
+                        .count();
                     if lines > 0 {
                         blank.get_or_insert(piece.stamp);
                         pieces::skip(&mut piece, lines);
@@ -184,13 +205,14 @@ impl Connection {
                     HeadStep::StartLine(side) => self.start_line(direction, side, sink),
                     HeadStep::Whole => self.whole_head(direction, sink),
                     HeadStep::TooLong => {
-                        self.cut_head(direction, piece.stamp, sink);
+                        self.cut_head(direction, Some(piece.stamp), sink);
                         self.search(direction, Some(piece.at));
                     }
                     HeadStep::Unlike => self.unlike(direction, &mut piece, sink),
                 },
                 Reading::Length { left } => {
-                    let part = pieces::take(&mut piece, usize::try_from(*left).unwrap_or(usize::MAX));
+                    let part =
+                        pieces::take(&mut piece, usize::try_from(*left).unwrap_or(usize::MAX));
                     *left = left.saturating_sub(part.bytes.len() as u64);
                     let over = *left == 0;
                     let stamp = part.stamp;
@@ -213,13 +235,23 @@ impl Connection {
                             None => return,
                             Some(Step::Token(token)) => {
                                 let event = BodyEvent::Chunk(token);
-                                sink.event(HttpEvent::Body { index: body.index, side, event });
+                                sink.event(HttpEvent::Body {
+                                    index: body.index,
+                                    side,
+                                    event,
+                                });
                             }
                             Some(Step::Lenient(lenience, stamp)) => {
                                 sink.event(HttpEvent::Lenient(lenience, stamp))
                             }
                             Some(step) => {
-                                self.chunks_over(direction, step, piece.stamp, Some(piece.at), sink);
+                                self.chunks_over(
+                                    direction,
+                                    step,
+                                    piece.stamp,
+                                    Some(piece.at),
+                                    sink,
+                                );
                                 break;
                             }
                         }
@@ -233,7 +265,9 @@ impl Connection {
                         self.not_http(protocol, sink);
                         return;
                     }
-                    let Some(join) = search.read(&mut piece) else { return };
+                    let Some(join) = search.read(&mut piece) else {
+                        return;
+                    };
                     self.join(direction, join, sink);
                 }
             }
@@ -252,7 +286,12 @@ impl Connection {
     }
 
     /// Reads over a gap.
-    pub(super) fn read_gap(&mut self, direction: Direction, mut gap: Gap, sink: &mut impl HttpSink) {
+    pub(super) fn read_gap(
+        &mut self,
+        direction: Direction,
+        mut gap: Gap,
+        sink: &mut impl HttpSink,
+    ) {
         let (base, noticed) = (gap.at, gap.noticed);
         while gap.len > 0 {
             let side = self.side(direction);
@@ -264,7 +303,7 @@ impl Connection {
                     self.search(direction, Some(base));
                 }
                 Reading::Head(_) => {
-                    self.cut_head(direction, noticed, sink);
+                    self.cut_head(direction, Some(noticed), sink);
                     self.search(direction, Some(base));
                 }
                 Reading::Length { left } => {
@@ -295,9 +334,15 @@ impl Connection {
                         match step {
                             Step::Token(token) => {
                                 let event = BodyEvent::Chunk(token);
-                                sink.event(HttpEvent::Body { index: body.index, side, event });
+                                sink.event(HttpEvent::Body {
+                                    index: body.index,
+                                    side,
+                                    event,
+                                });
                             }
-                            Step::Lenient(lenience, stamp) => sink.event(HttpEvent::Lenient(lenience, stamp)),
+                            Step::Lenient(lenience, stamp) => {
+                                sink.event(HttpEvent::Lenient(lenience, stamp))
+                            }
                             step => {
                                 self.chunks_over(direction, step, noticed, Some(base), sink);
                                 break;
@@ -320,7 +365,11 @@ impl Connection {
     fn length_over(&mut self, direction: Direction, stamp: Stamp, sink: &mut impl HttpSink) {
         self.half(direction).reading = Reading::Idle { blank: None };
         let lacks = self.half(direction).body.is_some_and(|body| body.lacks);
-        let end = if lacks { BodyEnd::Lost } else { BodyEnd::Complete };
+        let end = if lacks {
+            BodyEnd::Lost
+        } else {
+            BodyEnd::Complete
+        };
         self.end_body(direction, end, Some(stamp), None, sink);
     }
 
@@ -340,7 +389,13 @@ impl Connection {
                 self.end_body(direction, BodyEnd::Complete, Some(stamp), None, sink);
             }
             Step::Broken(fault) => {
-                self.end_body(direction, BodyEnd::Broken, Some(fault.stamp), Some(fault), sink);
+                self.end_body(
+                    direction,
+                    BodyEnd::Broken,
+                    Some(fault.stamp),
+                    Some(fault),
+                    sink,
+                );
                 self.search(direction, base);
             }
             _ => {
@@ -359,12 +414,12 @@ impl Connection {
             self.backward.reading = Reading::Off;
             return;
         }
-        let raw_start = self.endpoints.is_none() && !self.exchanges.any();
-        let unknown = self.client.is_none() || raw_start;
-        let half = self.half(direction);
-        let Reading::Head(head) = &mut half.reading else { return };
-        if half_is_at_start(unknown, head) {
-            let Reading::Head(head) = &mut self.half(direction).reading else { return };
+        // Of a stream of which nothing is known these are the first octets.
+        let unknown = self.client.is_none() || (self.endpoints.is_none() && !self.exchanges.any());
+        let Reading::Head(head) = &mut self.half(direction).reading else {
+            return;
+        };
+        if unknown {
             let count = FOREIGN.saturating_sub(head.octets().len()).max(1);
             head.take(piece, count);
             if let Some(protocol) = foreign(head.octets()) {
@@ -382,7 +437,11 @@ impl Connection {
     /// Nothing is interpreted until the direction is joined again.
     pub(super) fn search(&mut self, direction: Direction, base: Option<u64>) {
         let side = self.side(direction);
-        let Bounds { join_window, size_line, .. } = self.bounds;
+        let Bounds {
+            join_window,
+            size_line,
+            ..
+        } = self.bounds;
         self.half(direction).reading = match self.endpoints {
             // Raw responses have no segments to join at.
             None => Reading::Off,
@@ -412,7 +471,12 @@ impl Connection {
                 search.know_side(side);
             }
         }
-        if let Some(Endpoints { initiator, responder, .. }) = self.endpoints {
+        if let Some(Endpoints {
+            initiator,
+            responder,
+            ..
+        }) = self.endpoints
+        {
             let (client, server) = match client {
                 Direction::Forward => (initiator, responder),
                 Direction::Backward => (responder, initiator),
@@ -423,7 +487,13 @@ impl Connection {
 
     /// Whose messages go in a direction, once that is known.
     pub(super) fn side(&self, direction: Direction) -> Option<Side> {
-        self.client.map(|client| if client == direction { Side::Request } else { Side::Response })
+        self.client.map(|client| {
+            if client == direction {
+                Side::Request
+            } else {
+                Side::Response
+            }
+        })
     }
 
     pub(super) fn half(&mut self, direction: Direction) -> &mut Half {
@@ -441,7 +511,12 @@ impl Connection {
     }
 
     pub(super) fn decoder(&self) -> Box<Decoder> {
-        let Bounds { size_line, trailer, keep_payload, .. } = self.bounds;
+        let Bounds {
+            size_line,
+            trailer,
+            keep_payload,
+            ..
+        } = self.bounds;
         Box::new(Decoder::with_limits(size_line, trailer, keep_payload))
     }
 
@@ -457,7 +532,12 @@ impl Connection {
         }
     }
 
-    fn open_body_event(&mut self, direction: Direction, event: BodyEvent<'_>, sink: &mut impl HttpSink) {
+    fn open_body_event(
+        &mut self,
+        direction: Direction,
+        event: BodyEvent<'_>,
+        sink: &mut impl HttpSink,
+    ) {
         if let Some(body) = self.half(direction).body {
             self.body_event(body.index, direction, event, sink);
         }
@@ -477,7 +557,12 @@ impl Connection {
         let half_closed = self.departure(direction.reverse()).is_some();
         let decoder = (framing == Some(Framing::Chunked)).then(|| self.decoder());
         let half = self.half(direction);
-        half.body = Some(OpenBody { index, framing, lacks: false, half_closed });
+        half.body = Some(OpenBody {
+            index,
+            framing,
+            lacks: false,
+            half_closed,
+        });
         half.reading = match (framing, decoder) {
             (Some(Framing::Chunked), Some(decoder)) => Reading::Chunked(decoder),
             (Some(Framing::ContentLength(left)), _) if left > 0 => Reading::Length { left },
@@ -499,13 +584,30 @@ impl Connection {
         fault: Option<FramingFault>,
         sink: &mut impl HttpSink,
     ) {
-        let Some(body) = self.half(direction).body.take() else { return };
-        self.body_event(body.index, direction, BodyEvent::End { end, stamp, reset: false, fault }, sink);
+        let Some(body) = self.half(direction).body.take() else {
+            return;
+        };
+        self.body_event(
+            body.index,
+            direction,
+            BodyEvent::End {
+                end,
+                stamp,
+                reset: false,
+                fault,
+            },
+            sink,
+        );
         self.message_over(body.index, direction, sink);
     }
 
     /// One message of an exchange is over.
-    pub(super) fn message_over(&mut self, index: u64, direction: Direction, sink: &mut impl HttpSink) {
+    pub(super) fn message_over(
+        &mut self,
+        index: u64,
+        direction: Direction,
+        sink: &mut impl HttpSink,
+    ) {
         if let Some(side) = self.side(direction)
             && self.exchanges.over(index, side)
         {
@@ -516,7 +618,9 @@ impl Connection {
     /// What a decoder had begun, and what it had not told yet.
     pub(super) fn finish_decoder(&mut self, direction: Direction, sink: &mut impl HttpSink) {
         let half = self.half(direction);
-        let Reading::Chunked(decoder) = &mut half.reading else { return };
+        let Reading::Chunked(decoder) = &mut half.reading else {
+            return;
+        };
         let Some(body) = half.body else { return };
         let token: Option<ChunkToken<'static>> = decoder.finish();
         let mut remarks: Vec<(Lenience, Stamp)> = Vec::new();
@@ -543,10 +647,4 @@ impl Connection {
             }
         }
     }
-}
-
-/// Whether the octets of a head are the first of a stream of which nothing is
-/// known.
-fn half_is_at_start(unknown: bool, head: &Head) -> bool {
-    unknown && head.side().is_none()
 }
