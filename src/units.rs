@@ -57,11 +57,7 @@ impl Timestamp {
         }
         let second = 10u64.pow(u32::from(decimals));
         let carry = i64::try_from(fraction / second).unwrap_or(i64::MAX);
-        Self {
-            seconds: seconds.saturating_add(carry),
-            fraction: fraction % second,
-            decimals,
-        }
+        Self { seconds: seconds.saturating_add(carry), fraction: fraction % second, decimals }
     }
 
     /// Whole seconds since 1970 (floor).
@@ -128,12 +124,7 @@ impl fmt::Display for Timestamp {
             second % 60
         )?;
         if self.decimals > 0 {
-            write!(
-                f,
-                ".{:0width$}",
-                self.fraction,
-                width = usize::from(self.decimals)
-            )?;
+            write!(f, ".{:0width$}", self.fraction, width = usize::from(self.decimals))?;
         }
         f.write_str("Z")
     }
@@ -152,10 +143,7 @@ impl Stamp {
     /// A stamp without a time.
     #[must_use]
     pub const fn untimed(frame: u64) -> Self {
-        Self {
-            frame: FrameNo::new(frame),
-            at: None,
-        }
+        Self { frame: FrameNo::new(frame), at: None }
     }
 }
 
@@ -176,10 +164,7 @@ mod tests {
     #[test]
     fn times_keep_the_decimals_of_their_resolution() {
         let text = |s, f, d| Timestamp::new(s, f, d).to_string();
-        assert_eq!(
-            text(1_690_981_802, 123_456, 6),
-            "2023-08-02T13:10:02.123456Z"
-        );
+        assert_eq!(text(1_690_981_802, 123_456, 6), "2023-08-02T13:10:02.123456Z");
         assert_eq!(text(1_690_981_802, 1, 9), "2023-08-02T13:10:02.000000001Z");
         assert_eq!(text(0, 0, 0), "1970-01-01T00:00:00Z");
         assert_eq!(text(-1, 5, 1), "1969-12-31T23:59:59.5Z");
@@ -194,10 +179,7 @@ mod tests {
         let nano = Timestamp::new(8, 999_999_999, 9);
         assert_eq!(micro.nanos_since(nano), 1_500_000_001);
         assert_eq!(nano.nanos_since(micro), -1_500_000_001);
-        assert_eq!(
-            Timestamp::new(0, 1_999, 12).nanos_since(Timestamp::new(0, 0, 0)),
-            1
-        );
+        assert_eq!(Timestamp::new(0, 1_999, 12).nanos_since(Timestamp::new(0, 0, 0)), 1);
     }
 
     #[test]

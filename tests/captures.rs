@@ -26,19 +26,12 @@ fn report(captures: &[&str], args: &[&str]) -> (Value, i32) {
     let said = String::from_utf8_lossy(&done.stderr);
     let report = serde_json::from_slice(&done.stdout)
         .unwrap_or_else(|e| panic!("{captures:?}: standard output is no JSON: {e}; {said}"));
-    let status = done
-        .status
-        .code()
-        .unwrap_or_else(|| panic!("{captures:?}: ended by a signal; {said}"));
+    let status = done.status.code().unwrap_or_else(|| panic!("{captures:?}: ended by a signal; {said}"));
     (report, status)
 }
 
 fn texts(list: &Value) -> Vec<&str> {
-    list.as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect()
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Compares one recording with its truth.
@@ -48,17 +41,8 @@ fn hold(name: &str) {
     let (report, status) = report(&texts(&truth["_captures"]), &texts(&truth["_args"]));
     assert_ne!(status, 2, "{name} can be read");
     let found = truth::differences(&truth, &report, status);
-    let shown = found
-        .iter()
-        .take(20)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("\n  ");
-    assert!(
-        found.is_empty(),
-        "{name}: {} differences\n  {shown}",
-        found.len()
-    );
+    let shown = found.iter().take(20).cloned().collect::<Vec<_>>().join("\n  ");
+    assert!(found.is_empty(), "{name}: {} differences\n  {shown}", found.len());
 }
 
 /// A test for each truth, and one that none was forgotten.

@@ -41,19 +41,13 @@ struct Checked {
 /// Goes through a document. `run` gets a command and the columns, and gives
 /// the lines of its standard output and its status.
 fn check(text: &str, run: impl Fn(&str, u32) -> (Vec<String>, i32)) -> Checked {
-    let mut out = Checked {
-        text: String::new(),
-        commands: 0,
-        differences: Vec::new(),
-    };
+    let mut out = Checked { text: String::new(), commands: 0, differences: Vec::new() };
     let mut columns = DEFAULT_COLUMNS;
     let mut lines = text.lines().enumerate().peekable();
     while let Some((_, line)) = lines.next() {
         out.push(line);
-        if let Some(number) = line
-            .trim()
-            .strip_prefix("<!-- columns: ")
-            .and_then(|rest| rest.strip_suffix(" -->"))
+        if let Some(number) =
+            line.trim().strip_prefix("<!-- columns: ").and_then(|rest| rest.strip_suffix(" -->"))
         {
             columns = number.parse().expect("a number of columns");
         }
@@ -75,9 +69,7 @@ fn check(text: &str, run: impl Fn(&str, u32) -> (Vec<String>, i32)) -> Checked {
                 continue;
             };
             let mut shown = Vec::new();
-            while let Some((_, line)) =
-                lines.next_if(|(_, line)| *line != fence && !line.starts_with("$ "))
-            {
+            while let Some((_, line)) = lines.next_if(|(_, line)| *line != fence && !line.starts_with("$ ")) {
                 shown.push(line.trim_end().to_owned());
             }
             let (mut real, status) = run(&command, columns);
@@ -122,9 +114,7 @@ fn fence(line: &str) -> Option<&str> {
 fn runnable(command: &str) -> Option<String> {
     match command.strip_prefix("cargo run --release -- ") {
         Some(args) => Some(format!("chunkscope {args}")),
-        None => command
-            .starts_with("chunkscope ")
-            .then(|| command.to_owned()),
+        None => command.starts_with("chunkscope ").then(|| command.to_owned()),
     }
 }
 
@@ -132,12 +122,10 @@ fn runnable(command: &str) -> Option<String> {
 fn fits(shown: &[String], real: &[String]) -> bool {
     match shown.split_first() {
         None => real.is_empty(),
-        Some((first, rest)) if first == "..." => {
-            (0..=real.len()).any(|skipped| fits(rest, &real[skipped..]))
+        Some((first, rest)) if first == "..." => (0..=real.len()).any(|skipped| fits(rest, &real[skipped..])),
+        Some((first, rest)) => {
+            real.split_first().is_some_and(|(line, real)| line == first && fits(rest, real))
         }
-        Some((first, rest)) => real
-            .split_first()
-            .is_some_and(|(line, real)| line == first && fits(rest, real)),
     }
 }
 
@@ -257,11 +245,7 @@ fn a_session_that_is_wrong_is_named_and_mended() {
         assert_eq!(check(&checked.text, echo).differences, [""; 0]);
     }
     let checked = check("```console\n$ chunkscope bad\n```\n", echo);
-    assert!(
-        checked.text.ends_with("\n# exit status 1\n```\n"),
-        "{}",
-        checked.text
-    );
+    assert!(checked.text.ends_with("\n# exit status 1\n```\n"), "{}", checked.text);
 }
 
 #[test]
@@ -276,8 +260,5 @@ fn a_command_may_go_on_behind_a_backslash() {
 
 #[test]
 fn a_real_command_runs_in_the_repository() {
-    assert_eq!(
-        run("test -f Cargo.toml && echo $COLUMNS; exit 3", 72),
-        (vec!["72".to_owned()], 3)
-    );
+    assert_eq!(run("test -f Cargo.toml && echo $COLUMNS; exit 3", 72), (vec!["72".to_owned()], 3));
 }

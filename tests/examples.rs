@@ -31,24 +31,15 @@ impl Server {
                 panic!("{example}: {e}; `cargo test` builds the examples, `cargo test --test examples` needs `cargo build --examples` before it")
             });
         let mut first = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut first)
-            .unwrap();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
         let address = first.trim().strip_prefix("listening on http://").unwrap();
-        Self {
-            address: address.parse().unwrap(),
-            child,
-        }
+        Self { address: address.parse().unwrap(), child }
     }
 
     fn connect(&self) -> Client {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
-        Client {
-            reader: BufReader::new(stream),
-        }
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Client { reader: BufReader::new(stream) }
     }
 
     /// One request on a connection of its own.
@@ -71,16 +62,11 @@ impl Drop for Server {
 fn path(example: &str) -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let target = own.parent().and_then(|deps| deps.parent()).unwrap();
-    target
-        .join("examples")
-        .join(format!("{example}{}", std::env::consts::EXE_SUFFIX))
+    target.join("examples").join(format!("{example}{}", std::env::consts::EXE_SUFFIX))
 }
 
 fn request(method: &str, target: &str, body: &str) -> String {
-    format!(
-        "{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
 /// One end of a conversation.
@@ -142,8 +128,7 @@ impl Client {
 }
 
 fn field<'h>(head: &'h str, name: &str) -> Option<&'h str> {
-    head.lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
 }
 
 #[test]
@@ -185,21 +170,8 @@ fn a_watch_sees_added_794_and_after_a_put_modified_797() {
     watch.send(&request("GET", WATCH, ""));
     let head = watch.head();
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
-    let names: Vec<&str> = head
-        .lines()
-        .skip(1)
-        .filter_map(|line| Some(line.split_once(':')?.0))
-        .collect();
-    assert_eq!(
-        names,
-        [
-            "Audit-Id",
-            "Cache-Control",
-            "Content-Type",
-            "Date",
-            "Transfer-Encoding"
-        ]
-    );
+    let names: Vec<&str> = head.lines().skip(1).filter_map(|line| Some(line.split_once(':')?.0)).collect();
+    assert_eq!(names, ["Audit-Id", "Cache-Control", "Content-Type", "Date", "Transfer-Encoding"]);
     assert_eq!(field(&head, "Content-Type"), Some("application/json"));
 
     let (hex, added) = watch.chunk();
@@ -249,10 +221,7 @@ fn every_open_watch_sees_every_change_in_order() {
             .map(|_| {
                 let event: serde_json::Value = serde_json::from_str(&watch.chunk().1).unwrap();
                 let version = &event["object"]["metadata"]["resourceVersion"];
-                (
-                    event["type"].as_str().unwrap().to_owned(),
-                    version.as_str().unwrap().to_owned(),
-                )
+                (event["type"].as_str().unwrap().to_owned(), version.as_str().unwrap().to_owned())
             })
             .collect();
         let expected = [
@@ -294,10 +263,7 @@ fn a_watch_from_a_version_shows_only_what_came_later() {
     late.send(&request("GET", &format!("{WATCH}?resourceVersion=5"), ""));
     assert!(late.head().starts_with("HTTP/1.1 200 OK"));
     let error = late.chunk().1;
-    assert!(
-        error.starts_with(r#"{"type":"ERROR","object":{"kind":"Status""#),
-        "{error}"
-    );
+    assert!(error.starts_with(r#"{"type":"ERROR","object":{"kind":"Status""#), "{error}");
     assert!(error.contains(r#""code":410"#), "{error}");
     assert_eq!(late.chunk().0, "0");
 }
@@ -330,16 +296,10 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(status("PUT", ONE, &current), "409");
     assert_eq!(status("PUT", ONE, "{"), "400");
     assert_eq!(status("PUT", ONE, r#"{"data":{"a":1}}"#), "400");
-    assert_eq!(
-        status("PUT", ONE, r#"{"metadata":{"name":"other"}}"#),
-        "400"
-    );
+    assert_eq!(status("PUT", ONE, r#"{"metadata":{"name":"other"}}"#), "400");
     assert_eq!(status("PATCH", ONE, ""), "405");
     assert_eq!(status("GET", "/api/v1/pods?watch=1", ""), "404");
-    assert_eq!(
-        status("GET", &format!("{WATCH}?timeoutSeconds=soon"), ""),
-        "400"
-    );
+    assert_eq!(status("GET", &format!("{WATCH}?timeoutSeconds=soon"), ""), "400");
     server.ask("DELETE", ONE, "");
     assert_eq!(status("GET", ONE, ""), "404");
     assert_eq!(status("DELETE", ONE, ""), "404");
@@ -361,18 +321,9 @@ fn a_client_that_leaves_or_sends_too_much_harms_nobody() {
         rude.send(&request("GET", WATCH, ""));
     }
     let refusals = [
-        (
-            format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(20_000)),
-            "431",
-        ),
-        (
-            format!("PUT {ONE} HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n"),
-            "413",
-        ),
-        (
-            format!("PUT {ONE} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"),
-            "411",
-        ),
+        (format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(20_000)), "431"),
+        (format!("PUT {ONE} HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n"), "413"),
+        (format!("PUT {ONE} HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"), "411"),
         (format!("GET {WATCH} HTTP/1.0\r\n\r\n"), "505"),
         ("\u{0}\u{1}\r\n\r\n".to_owned(), "400"),
     ];
@@ -389,15 +340,7 @@ fn a_client_that_leaves_or_sends_too_much_harms_nobody() {
 fn a_request_in_pieces_is_one_request() {
     let server = Server::start("configmap_watch", &["0"]);
     let mut client = server.connect();
-    for piece in [
-        "PU",
-        "T ",
-        ONE,
-        " HTTP/1.1\r\nContent-Le",
-        "ngth: 11\r\n\r",
-        "\n{\"data\"",
-        ":{}",
-    ] {
+    for piece in ["PU", "T ", ONE, " HTTP/1.1\r\nContent-Le", "ngth: 11\r\n\r", "\n{\"data\"", ":{}"] {
         client.send(piece);
         std::thread::sleep(Duration::from_millis(5));
     }

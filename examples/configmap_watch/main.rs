@@ -54,17 +54,12 @@ struct Args {
 fn main() -> ExitCode {
     let args = Args::parse();
     let store = Store::new();
-    server::run(args.port, move |request, connection| {
-        answer(&store, request, connection)
-    })
+    server::run(args.port, move |request, connection| answer(&store, request, connection))
 }
 
 /// Answers one request.
 fn answer(store: &Store, request: &Request, connection: &mut Connection) -> io::Result<()> {
-    let (path, query) = request
-        .target
-        .split_once('?')
-        .unwrap_or((&request.target, ""));
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     let query = Query::parse(query);
     let one = format!("/api/v1/namespaces/{NAMESPACE}/configmaps/{NAME}");
     let all = format!("/api/v1/namespaces/{NAMESPACE}/configmaps");
@@ -83,10 +78,7 @@ fn answer(store: &Store, request: &Request, connection: &mut Connection) -> io::
             .put(&request.body)
             .map(|(created, body)| (if created { "201 Created" } else { "200 OK" }, body)),
         "DELETE" if path == one => store.delete().map(|body| ("200 OK", body)),
-        _ if [one, all, watch_one, watch_all]
-            .iter()
-            .any(|known| known == path) =>
-        {
+        _ if [one, all, watch_one, watch_all].iter().any(|known| known == path) => {
             let message = format!("{} is not supported here", request.method.escape_debug());
             Err(Status::failure(405, "MethodNotAllowed", message))
         }
@@ -164,13 +156,8 @@ struct Query {
 
 impl Query {
     fn parse(text: &str) -> Self {
-        let mut query = Self {
-            watch: false,
-            selected: true,
-            version: None,
-            timeout: DEFAULT_TIMEOUT,
-            bad: None,
-        };
+        let mut query =
+            Self { watch: false, selected: true, version: None, timeout: DEFAULT_TIMEOUT, bad: None };
         for parameter in text.split('&') {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
             let value = decode(value);
@@ -191,11 +178,7 @@ impl Query {
                 "timeoutSeconds" => match value.parse::<u64>() {
                     // 0 means the default, as in Kubernetes; a day is enough for anybody.
                     Ok(seconds) => {
-                        query.timeout = if seconds == 0 {
-                            DEFAULT_TIMEOUT
-                        } else {
-                            seconds.min(86_400)
-                        };
+                        query.timeout = if seconds == 0 { DEFAULT_TIMEOUT } else { seconds.min(86_400) };
                         true
                     }
                     Err(_) => false,
@@ -203,18 +186,14 @@ impl Query {
                 _ => true,
             };
             if !fits {
-                query
-                    .bad
-                    .get_or_insert(format!("{name}: {value:?} is not a number"));
+                query.bad.get_or_insert(format!("{name}: {value:?} is not a number"));
             }
         }
         query
     }
 
     fn check(&self) -> Result<(), Status> {
-        self.bad
-            .as_ref()
-            .map_or(Ok(()), |bad| Err(Status::bad_request(bad)))
+        self.bad.as_ref().map_or(Ok(()), |bad| Err(Status::bad_request(bad)))
     }
 }
 

@@ -255,10 +255,7 @@ impl Store {
             version: FIRST_VERSION,
             log: VecDeque::new(),
         };
-        Self {
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        }
+        Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -317,11 +314,7 @@ impl Store {
 
     /// The ConfigMap, in JSON.
     pub fn get(&self) -> Result<Vec<u8>, Status> {
-        self.lock()
-            .map
-            .as_ref()
-            .map(json)
-            .ok_or_else(Status::not_found)
+        self.lock().map.as_ref().map(json).ok_or_else(Status::not_found)
     }
 
     /// The list of all ConfigMaps, in JSON.
@@ -330,9 +323,7 @@ impl Store {
         json(&List {
             kind: "ConfigMapList",
             api_version: "v1",
-            metadata: ListMetadata {
-                resource_version: state.version.to_string(),
-            },
+            metadata: ListMetadata { resource_version: state.version.to_string() },
             items: state.map.iter().collect(),
         })
     }
@@ -341,10 +332,7 @@ impl Store {
     /// that wants to see first what there is.
     pub fn begin(&self) -> (u64, Option<Vec<u8>>) {
         let state = self.lock();
-        (
-            state.version,
-            state.map.as_ref().map(|map| line("ADDED", map)),
-        )
+        (state.version, state.map.as_ref().map(|map| line("ADDED", map)))
     }
 
     /// The events behind the resourceVersion `seen`, in order, each with the
@@ -374,10 +362,7 @@ impl State {
 
     /// The events behind a version, which may be too old to know them all.
     fn since(&self, version: u64) -> Result<Vec<Arc<[u8]>>, Status> {
-        let oldest = self
-            .log
-            .front()
-            .map_or(self.version, |e| e.version.saturating_sub(1));
+        let oldest = self.log.front().map_or(self.version, |e| e.version.saturating_sub(1));
         if version < oldest {
             return Err(Status::expired(version, oldest));
         }
@@ -388,10 +373,7 @@ impl State {
 
 /// A watch event and the LF that ends it.
 pub fn line<T: Serialize>(kind: &str, object: &T) -> Vec<u8> {
-    let mut line = json(&WatchEvent {
-        r#type: kind,
-        object,
-    });
+    let mut line = json(&WatchEvent { r#type: kind, object });
     line.push(b'\n');
     line
 }
@@ -404,9 +386,7 @@ pub fn json<T: Serialize>(value: &T) -> Vec<u8> {
 
 /// Now, in seconds, as Kubernetes writes it.
 fn now() -> String {
-    jiff::Timestamp::now()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// A random UUID (RFC 9562, version 4).

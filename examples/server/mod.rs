@@ -46,9 +46,7 @@ where
     match listen(port).map(|listener| serve(&listener, handler)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!(
-                "cannot listen on 127.0.0.1:{port}: {e}; name another port, or 0 for a free one"
-            );
+            eprintln!("cannot listen on 127.0.0.1:{port}: {e}; name another port, or 0 for a free one");
             ExitCode::FAILURE
         }
     }
@@ -113,11 +111,7 @@ fn converse(
         match connection.request() {
             Ok(Some(request)) => {
                 let octets = request.body.len();
-                eprintln!(
-                    "{} {} ({octets} octets)",
-                    request.method,
-                    request.target.escape_debug()
-                );
+                eprintln!("{} {} ({octets} octets)", request.method, request.target.escape_debug());
                 handler(&request, &mut connection)?;
                 if request.close {
                     break;
@@ -165,10 +159,7 @@ pub struct Connection {
 
 impl Connection {
     fn new(stream: TcpStream) -> Self {
-        Self {
-            stream,
-            unread: Vec::new(),
-        }
+        Self { stream, unread: Vec::new() }
     }
 
     /// Reads the next request; `None` when the client has closed.
@@ -224,14 +215,9 @@ impl Connection {
     /// Begins a chunked response. Its head waits for the first chunk, or for
     /// [`Chunked::flush`].
     pub fn chunked(&mut self, fields: &str) -> Chunked<'_> {
-        let head = format!(
-            "HTTP/1.1 200 OK\r\n{fields}Date: {}\r\nTransfer-Encoding: chunked\r\n\r\n",
-            date()
-        );
-        Chunked {
-            connection: self,
-            buffer: head.into_bytes(),
-        }
+        let head =
+            format!("HTTP/1.1 200 OK\r\n{fields}Date: {}\r\nTransfer-Encoding: chunked\r\n\r\n", date());
+        Chunked { connection: self, buffer: head.into_bytes() }
     }
 
     /// Closes. What the client still sends is read first, within bounds: a
@@ -321,8 +307,7 @@ fn parse(octets: &[u8]) -> Result<Option<Head>, Refusal> {
         }
         Err(_) => return Err(BAD),
     };
-    let (Some(method), Some(target), Some(version)) = (parsed.method, parsed.path, parsed.version)
-    else {
+    let (Some(method), Some(target), Some(version)) = (parsed.method, parsed.path, parsed.version) else {
         return Err(BAD);
     };
     if version != 1 {

@@ -89,11 +89,7 @@ impl Head {
             }
         }
         self.take(piece, piece.bytes.len());
-        if self.octets.len() > limit {
-            HeadStep::TooLong
-        } else {
-            HeadStep::More
-        }
+        if self.octets.len() > limit { HeadStep::TooLong } else { HeadStep::More }
     }
 
     fn push_start_line(&mut self, piece: &mut Piece<'_>, limit: usize) -> HeadStep {
@@ -116,30 +112,18 @@ impl Head {
             }
         }
         self.take(piece, count);
-        if self.octets.len() > limit {
-            HeadStep::TooLong
-        } else {
-            HeadStep::More
-        }
+        if self.octets.len() > limit { HeadStep::TooLong } else { HeadStep::More }
     }
 
-    /// Takes octets off a piece whatever they are.
+    /// Takes octets off a piece whatever they are, as many as it has.
     pub(super) fn take(&mut self, piece: &mut Piece<'_>, count: usize) {
+        let count = count.min(piece.bytes.len());
         let Some(octets) = piece.bytes.get(..count).filter(|octets| !octets.is_empty()) else {
             return;
         };
-        if self
-            .parts
-            .last()
-            .is_none_or(|part| part.stamp != piece.stamp || part.released != piece.released)
-        {
+        if self.parts.last().is_none_or(|part| part.stamp != piece.stamp || part.released != piece.released) {
             let (stamp, released) = (piece.stamp, piece.released);
-            self.parts.push(Part {
-                start: self.octets.len(),
-                at: piece.at,
-                stamp,
-                released,
-            });
+            self.parts.push(Part { start: self.octets.len(), at: piece.at, stamp, released });
         }
         self.octets.extend_from_slice(octets);
         pieces::skip(piece, count);
@@ -164,10 +148,7 @@ impl Head {
     /// Its octets so far, in the pieces that they came in.
     pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         self.parts.iter().enumerate().map(|(place, part)| {
-            let end = self
-                .parts
-                .get(place + 1)
-                .map_or(self.octets.len(), |next| next.start);
+            let end = self.parts.get(place + 1).map_or(self.octets.len(), |next| next.start);
             Piece {
                 at: part.at,
                 bytes: self.octets.get(part.start..end).unwrap_or_default().into(),
@@ -191,10 +172,7 @@ impl Head {
     /// The offset behind its last octet so far.
     pub(super) fn end(&self) -> Option<u64> {
         let part = self.parts.last()?;
-        Some(
-            part.at
-                .saturating_add(self.octets.len().saturating_sub(part.start) as u64),
-        )
+        Some(part.at.saturating_add(self.octets.len().saturating_sub(part.start) as u64))
     }
 
     /// The packet of its first octet.
@@ -208,11 +186,7 @@ impl Head {
     }
 
     fn stamp_of(&self, offset: usize) -> Option<Stamp> {
-        self.parts
-            .iter()
-            .rev()
-            .find(|part| part.start <= offset)
-            .map(|part| part.stamp)
+        self.parts.iter().rev().find(|part| part.start <= offset).map(|part| part.stamp)
     }
 
     /// What its whole lines say of a request.
@@ -220,25 +194,14 @@ impl Head {
         let (line, fields, remarks) = self.lines();
         let mut words = line.split(' ');
         let mut word = || words.next().map(str::to_owned);
-        let head = RequestHead {
-            method: word(),
-            target: word(),
-            version: word(),
-            fields,
-            stamp: self.first(),
-        };
+        let head =
+            RequestHead { method: word(), target: word(), version: word(), fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
         } else {
-            RequestHead {
-                stamp: self.first(),
-                ..Default::default()
-            }
+            RequestHead { stamp: self.first(), ..Default::default() }
         };
-        Said {
-            head: Box::new(head),
-            remarks,
-        }
+        Said { head: Box::new(head), remarks }
     }
 
     /// What its whole lines say of a response.
@@ -248,25 +211,13 @@ impl Head {
         let version = words.next().map(str::to_owned);
         let status = words.next().and_then(|status| status.parse().ok());
         let reason = Some(words.next().unwrap_or_default().trim_end().to_owned());
-        let head = ResponseHead {
-            status,
-            reason,
-            version,
-            fields,
-            stamp: self.first(),
-        };
+        let head = ResponseHead { status, reason, version, fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
         } else {
-            ResponseHead {
-                stamp: self.first(),
-                ..Default::default()
-            }
+            ResponseHead { stamp: self.first(), ..Default::default() }
         };
-        Said {
-            head: Box::new(head),
-            remarks,
-        }
+        Said { head: Box::new(head), remarks }
     }
 
     /// The start line without its end, the fields, and what is to be said.
@@ -276,20 +227,12 @@ impl Head {
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
         let line = String::from_utf8_lossy(fields::without_end(line)).into_owned();
         let read = fields::parse(rest);
-        let blank = self
-            .blank
-            .map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
-        let bare_lf = self
-            .bare_lf
-            .and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
+        let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
+        let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
         let others = read
             .remarks
             .iter()
             .filter_map(|(lenience, line)| Some((*lenience, self.stamp_of(start + line)?)));
-        (
-            line,
-            Some(read.fields),
-            blank.into_iter().chain(bare_lf).chain(others).collect(),
-        )
+        (line, Some(read.fields), blank.into_iter().chain(bare_lf).chain(others).collect())
     }
 }

@@ -98,12 +98,7 @@ pub(super) enum Found {
 impl Search {
     /// A search from `base` on (where that isn't known, from the first octet
     /// that comes), in a direction of that side's messages.
-    pub(super) fn new(
-        side: Option<Side>,
-        base: Option<u64>,
-        window: usize,
-        size_line_limit: usize,
-    ) -> Self {
+    pub(super) fn new(side: Option<Side>, base: Option<u64>, window: usize, size_line_limit: usize) -> Self {
         Self {
             side,
             base,
@@ -147,19 +142,11 @@ impl Search {
                 && end == at
                 && self.reading() < READING
             {
-                self.closers.push(Closer {
-                    at: began,
-                    state: Behind::Payload,
-                });
+                self.closers.push(Closer { at: began, state: Behind::Payload });
             }
             if self.readers.is_empty() && self.closers.is_empty() {
-                let wake = self
-                    .waiting
-                    .first_key_value()
-                    .map_or(u64::MAX, |(end, _)| *end);
-                let ahead = usize::try_from(wake.saturating_sub(at))
-                    .unwrap_or(usize::MAX)
-                    .max(1);
+                let wake = self.waiting.first_key_value().map_or(u64::MAX, |(end, _)| *end);
+                let ahead = usize::try_from(wake.saturating_sub(at)).unwrap_or(usize::MAX).max(1);
                 count = count.saturating_add(ahead).min(piece.bytes.len());
                 continue;
             }
@@ -194,8 +181,7 @@ impl Search {
         self.closers.clear();
         let end = gap.at.saturating_add(gap.len);
         self.next = end;
-        self.waiting
-            .retain(|closing, _| !(gap.at..end).contains(closing));
+        self.waiting.retain(|closing, _| !(gap.at..end).contains(closing));
         if self.waiting.is_empty() {
             self.held.clear();
         } else {
@@ -208,15 +194,9 @@ impl Search {
     /// Nothing more comes: the earliest candidate whose payload is followed by
     /// CRLF, and by nothing that contradicts.
     pub(super) fn finish(&self) -> Option<Join> {
-        let confirmed = self
-            .closers
-            .iter()
-            .filter(|closer| matches!(closer.state, Behind::CrLf(_)));
+        let confirmed = self.closers.iter().filter(|closer| matches!(closer.state, Behind::CrLf(_)));
         let at = confirmed.map(|closer| closer.at).min()?;
-        Some(Join {
-            at,
-            found: Found::Chunk,
-        })
+        Some(Join { at, found: Found::Chunk })
     }
 
     /// What is held from a place on.
@@ -233,17 +213,11 @@ impl Search {
         if self.reading() >= READING {
             return;
         }
-        let size = first
-            .is_ascii_hexdigit()
-            .then(|| SizeLine::new(self.size_line_limit));
+        let size = first.is_ascii_hexdigit().then(|| SizeLine::new(self.size_line_limit));
         let mut start = StartLine::new(self.side);
         let start = (start.push(*first) == LineStep::More).then(|| StartLine::new(self.side));
         if size.is_some() || start.is_some() {
-            self.readers.push(Reader {
-                at: piece.at,
-                size,
-                start,
-            });
+            self.readers.push(Reader { at: piece.at, size, start });
         }
     }
 
@@ -256,26 +230,25 @@ impl Search {
             }
         };
         let limit = self.size_line_limit;
-        self.closers
-            .retain_mut(|closer| match (&mut closer.state, octet) {
-                (Behind::Payload, b'\r') => {
-                    closer.state = Behind::Cr;
-                    true
+        self.closers.retain_mut(|closer| match (&mut closer.state, octet) {
+            (Behind::Payload, b'\r') => {
+                closer.state = Behind::Cr;
+                true
+            }
+            (Behind::Cr, b'\n') => {
+                closer.state = Behind::CrLf(SizeLine::new(limit));
+                true
+            }
+            (Behind::Payload | Behind::Cr, _) => false,
+            (Behind::CrLf(line), _) => match line.push(octet) {
+                SizeStep::More => true,
+                SizeStep::Fault(_) => false,
+                SizeStep::Done { .. } => {
+                    confirm(closer.at, Found::Chunk);
+                    false
                 }
-                (Behind::Cr, b'\n') => {
-                    closer.state = Behind::CrLf(SizeLine::new(limit));
-                    true
-                }
-                (Behind::Payload | Behind::Cr, _) => false,
-                (Behind::CrLf(line), _) => match line.push(octet) {
-                    SizeStep::More => true,
-                    SizeStep::Fault(_) => false,
-                    SizeStep::Done { .. } => {
-                        confirm(closer.at, Found::Chunk);
-                        false
-                    }
-                },
-            });
+            },
+        });
         let (window, waiting) = (self.window as u64, &mut self.waiting);
         self.readers.retain_mut(|reader| {
             if let Some(line) = &mut reader.size {
@@ -315,10 +288,7 @@ impl Search {
     fn earliest(&self) -> Option<u64> {
         let readers = self.readers.iter().map(|reader| reader.at);
         let closers = self.closers.iter().map(|closer| closer.at);
-        readers
-            .chain(closers)
-            .chain(self.waiting.values().copied())
-            .min()
+        readers.chain(closers).chain(self.waiting.values().copied()).min()
     }
 
     /// Lets go what no candidate needs, and the earliest candidates where too

@@ -47,23 +47,14 @@ pub fn hex(message: &[u8]) -> String {
             let (a, b) = (w[t - 15], w[t - 2]);
             let s0 = a.rotate_right(7) ^ a.rotate_right(18) ^ (a >> 3);
             let s1 = b.rotate_right(17) ^ b.rotate_right(19) ^ (b >> 10);
-            w.push(
-                w[t - 16]
-                    .wrapping_add(s0)
-                    .wrapping_add(w[t - 7])
-                    .wrapping_add(s1),
-            );
+            w.push(w[t - 16].wrapping_add(s0).wrapping_add(w[t - 7]).wrapping_add(s1));
         }
         let mut v = state.clone();
         for t in 0..64 {
             let (a, e) = (v[0], v[4]);
             let s1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
             let ch = (e & v[5]) ^ (!e & v[6]);
-            let t1 = v[7]
-                .wrapping_add(s1)
-                .wrapping_add(ch)
-                .wrapping_add(k[t])
-                .wrapping_add(w[t]);
+            let t1 = v[7].wrapping_add(s1).wrapping_add(ch).wrapping_add(k[t]).wrapping_add(w[t]);
             let s0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
             let maj = (a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]);
             v.rotate_right(1);

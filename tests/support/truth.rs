@@ -55,11 +55,7 @@ fn value(truth: &Value, report: Option<&Value>, at: &str, found: &mut Vec<String
                 assert!(!name.starts_with('$'), "{at}: {name} is no operator here");
                 let computed = computed(name, object);
                 let there = computed.as_ref().or_else(|| object.get(name));
-                let at = if at.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{at}.{name}")
-                };
+                let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
                 value(wanted, there, &at, found);
             }
         }
@@ -79,11 +75,7 @@ fn items_of(truth: &[Value], report: &[Value], at: &str, exact: bool, found: &mu
     };
     if keys.is_empty() || !truth.iter().chain(report).all(Value::is_object) {
         if report.len() < truth.len() || (exact && report.len() != truth.len()) {
-            found.push(format!(
-                "{at}: expected {} items, got {}",
-                truth.len(),
-                report.len()
-            ));
+            found.push(format!("{at}: expected {} items, got {}", truth.len(), report.len()));
         }
         for (number, (truth, report)) in truth.iter().zip(report).enumerate() {
             value(truth, Some(report), &format!("{at}[{number}]"), found);
@@ -151,14 +143,8 @@ fn computed(name: &str, object: &Value) -> Option<Value> {
 #[test]
 fn the_digests_of_fips_180_4() {
     for (message, digest) in [
-        (
-            "",
-            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        ),
-        (
-            "abc",
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-        ),
+        ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
         (
             "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
@@ -204,21 +190,9 @@ fn each_difference_is_found_and_named() {
     let exchange = "/captures/0/exchanges/0";
     let chunks = "exchanges[0,0].response.body.chunks";
     for (pointer, new, named) in [
-        (
-            format!("{exchange}/verdict"),
-            Value::from("pass"),
-            "exchanges[0,0].verdict".to_owned(),
-        ),
-        (
-            format!("{exchange}/violations"),
-            Value::Null,
-            "exchanges[0,0].violation_codes".to_owned(),
-        ),
-        (
-            format!("{exchange}/stream"),
-            2.into(),
-            "exchanges[0,0]".to_owned(),
-        ),
+        (format!("{exchange}/verdict"), Value::from("pass"), "exchanges[0,0].verdict".to_owned()),
+        (format!("{exchange}/violations"), Value::Null, "exchanges[0,0].violation_codes".to_owned()),
+        (format!("{exchange}/stream"), 2.into(), "exchanges[0,0]".to_owned()),
         (
             format!("{exchange}/response/body/chunks/0/payload"),
             "abd".into(),
@@ -234,32 +208,18 @@ fn each_difference_is_found_and_named() {
             "utf-8".into(),
             format!("{chunks}[2].payload_sha256"),
         ),
-        (
-            format!("{exchange}/response/body/chunks/0/size"),
-            Value::Null,
-            format!("{chunks}[1].size"),
-        ),
-        (
-            format!("{exchange}/response/body"),
-            Value::Null,
-            "exchanges[0,0].response.body".to_owned(),
-        ),
+        (format!("{exchange}/response/body/chunks/0/size"), Value::Null, format!("{chunks}[1].size")),
+        (format!("{exchange}/response/body"), Value::Null, "exchanges[0,0].response.body".to_owned()),
     ] {
         let mut changed = report.clone();
         *changed.pointer_mut(&pointer).unwrap() = new;
         assert_eq!(one(&truth, &changed, 1), named);
     }
     let mut changed = report.clone();
-    let list = changed
-        .pointer_mut(&format!("{exchange}/response/body/chunks"))
-        .unwrap();
-    list.as_array_mut()
-        .unwrap()
-        .push(serde_json::json!({"index": 3}));
+    let list = changed.pointer_mut(&format!("{exchange}/response/body/chunks")).unwrap();
+    list.as_array_mut().unwrap().push(serde_json::json!({"index": 3}));
     assert_eq!(one(&truth, &changed, 1), format!("{chunks}[3]"));
-    let list = changed
-        .pointer_mut(&format!("{exchange}/response/body/chunks"))
-        .unwrap();
+    let list = changed.pointer_mut(&format!("{exchange}/response/body/chunks")).unwrap();
     list.as_array_mut().unwrap().pop();
     list.as_array_mut().unwrap().pop();
     assert_eq!(one(&truth, &changed, 1), format!("{chunks}[2]"));
