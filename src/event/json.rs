@@ -11,6 +11,7 @@
 //! it: in a row of texts `[1][2]3[4]` is fine and `truefalse` is not, as
 //! serde_json's stream reader has it.
 
+use super::number::Number;
 use super::string::{self, StringFault, Within};
 
 /// What kind of value.
@@ -94,19 +95,6 @@ enum State {
     Behind,
 }
 
-/// How far a number has come (RFC 8259 §6).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Number {
-    Minus,
-    Zero,
-    Integer,
-    Point,
-    Fraction,
-    Exponent,
-    ExponentSign,
-    ExponentDigits,
-}
-
 /// Which of the containers around a place are objects: one bit a level.
 #[derive(Debug, Default)]
 struct Nesting {
@@ -186,9 +174,10 @@ impl Recogniser {
     /// Reads octets of a text from the front of `rest`, whose first octet is
     /// at offset `at`. When the text is whole, the next call begins the next
     /// one; after a fault this recogniser is of no more use.
+    #[inline(never)]
     pub(super) fn read<L: Listener>(&mut self, rest: &mut &[u8], at: u64, listener: &mut L) -> Step {
-        let octets = *rest;
-        let mut unread = octets;
+        let end = at.saturating_add(rest.len() as u64);
+        let mut unread = *rest;
         let mut state = self.state;
         // The state lives in locals here and is stored at the end of the slice.
         let step = loop {
@@ -210,10 +199,7 @@ impl Recogniser {
                         }
                         _ => break Step::Fault(self.fault(state, octet)),
                     };
-                    let mut told = false;
-                    if L::LISTENS && self.nesting.depth == listener.depth() {
-                        told = listener.value(shape, at.saturating_add((octets.len() - unread.len()) as u64));
-                    }
+                    let told = self.is_told(listener) && listener.value(shape, place(end, unread));
                     unread = behind;
                     state = match shape {
                         Shape::String => {
@@ -222,7 +208,7 @@ impl Recogniser {
                         }
                         Shape::Object => {
                             self.nesting.open(true);
-                            self.member(State::FirstName, &mut unread, listener)
+                            self.members(State::FirstName, &mut unread, end, listener)
                         }
                         Shape::Array => {
                             self.nesting.open(false);
@@ -251,8 +237,7 @@ impl Recogniser {
                         Err(fault) => break Step::Fault(string_fault(fault, unread)),
                     };
                     if L::LISTENS && self.told {
-                        let content = content(before, unread, closed);
-                        if closed { listener.string(content) } else { listener.part(content) }
+                        tell(before, unread, closed, listener, L::string);
                     }
                     if !closed {
                         break Step::Open;
@@ -271,7 +256,7 @@ impl Recogniser {
                     match (octet, in_object) {
                         (b',', true) => {
                             unread = behind;
-                            state = self.member(State::Name, &mut unread, listener);
+                            state = self.members(State::Name, &mut unread, end, listener);
                         }
                         (b',', false) => {
                             unread = behind;
@@ -279,10 +264,7 @@ impl Recogniser {
                         }
                         (b'}', true) | (b']', false) => {
                             unread = behind;
-                            if L::LISTENS && in_object && self.nesting.depth == listener.depth() {
-                                listener.leave();
-                            }
-                            self.nesting.close();
+                            self.close(listener);
                             if self.nesting.depth == 0 {
                                 state = State::Text;
                                 break Step::Whole;
@@ -298,7 +280,7 @@ impl Recogniser {
                     match octet {
                         b'"' => {
                             unread = behind;
-                            self.told = L::LISTENS && self.nesting.depth == listener.depth();
+                            self.told = self.is_told(listener);
                             state = State::InName;
                         }
                         b'}' if state == State::FirstName => state = State::Next,
@@ -312,8 +294,7 @@ impl Recogniser {
                         Err(fault) => break Step::Fault(string_fault(fault, unread)),
                     };
                     if L::LISTENS && self.told {
-                        let content = content(before, unread, closed);
-                        if closed { listener.name(content) } else { listener.part(content) }
+                        tell(before, unread, closed, listener, L::name);
                     }
                     if !closed {
                         break Step::Open;
@@ -375,31 +356,91 @@ impl Recogniser {
         step
     }
 
-    /// Reads what most members begin with, `"name":"value"` or `"name":`, as
-    /// far as that is ASCII without escapes and nobody listens: the state
-    /// behind it. The states do the rest.
+    /// Reads on in an object, as long as it is like most of what there is:
+    /// names and strings in ASCII without escapes, and objects of such. The
+    /// state behind that; the states do the rest. `end` is the offset of the
+    /// slice's end.
     #[inline(always)]
-    fn member<L: Listener>(&mut self, state: State, unread: &mut &[u8], listener: &L) -> State {
-        if L::LISTENS && self.nesting.depth == listener.depth() {
-            return state;
+    fn members<L: Listener>(
+        &mut self,
+        mut state: State,
+        unread: &mut &[u8],
+        end: u64,
+        listener: &mut L,
+    ) -> State {
+        loop {
+            let told = self.is_told(listener);
+            let Some((b'"', behind)) = begin(unread) else {
+                return state;
+            };
+            *unread = behind;
+            let closed = string::read_plain(unread);
+            if told {
+                tell(behind, unread, closed, listener, L::name);
+            }
+            if !closed {
+                self.told = told;
+                return State::InName;
+            }
+            let Some((b':', behind)) = begin(unread) else {
+                return State::Colon;
+            };
+            *unread = behind;
+            match begin(unread) {
+                Some((b'"', behind)) => {
+                    let told = told && listener.value(Shape::String, place(end, unread));
+                    *unread = behind;
+                    let closed = string::read_plain(unread);
+                    if told {
+                        tell(behind, unread, closed, listener, L::string);
+                    }
+                    if !closed {
+                        self.told = told;
+                        return State::InString;
+                    }
+                }
+                Some((b'{', [b'}', behind @ ..])) if !told => *unread = behind,
+                Some((b'{', behind)) => {
+                    if told {
+                        listener.value(Shape::Object, place(end, unread));
+                    }
+                    *unread = behind;
+                    self.nesting.open(true);
+                    state = State::FirstName;
+                    continue;
+                }
+                _ => return State::Value,
+            }
+            loop {
+                match begin(unread) {
+                    Some((b',', behind)) if self.nesting.in_object() => {
+                        *unread = behind;
+                        state = State::Name;
+                        break;
+                    }
+                    Some((b'}', behind)) if self.nesting.in_object() && self.nesting.depth > 1 => {
+                        *unread = behind;
+                        self.close(listener);
+                    }
+                    _ => return State::Next,
+                }
+            }
         }
-        let Some((b'"', behind)) = begin(unread) else {
-            return state;
-        };
-        *unread = behind;
-        self.told = false;
-        if !string::read_plain(unread) {
-            return State::InName;
+    }
+
+    /// Whether the listener is told of names and values here.
+    #[inline(always)]
+    fn is_told<L: Listener>(&self, listener: &L) -> bool {
+        L::LISTENS && self.nesting.depth == listener.depth()
+    }
+
+    /// The innermost container ends.
+    #[inline(always)]
+    fn close<L: Listener>(&mut self, listener: &mut L) {
+        if self.is_told(listener) && self.nesting.in_object() {
+            listener.leave();
         }
-        let Some((b':', behind)) = begin(unread) else {
-            return State::Colon;
-        };
-        *unread = behind;
-        let Some((b'"', behind)) = begin(unread) else {
-            return State::Value;
-        };
-        *unread = behind;
-        if string::read_plain(unread) { State::Next } else { State::InString }
+        self.nesting.close();
     }
 
     /// What is wrong with an octet outside of strings.
@@ -429,80 +470,24 @@ impl Recogniser {
     }
 }
 
-impl Number {
-    /// Reads what can belong to the number from the front of `rest`.
-    #[inline(always)]
-    fn read(&mut self, rest: &mut &[u8]) {
-        if *self == Self::Minus {
-            match rest.split_first() {
-                Some((b'0', behind)) => (*self, *rest) = (Self::Zero, behind),
-                Some((b'1'..=b'9', behind)) => (*self, *rest) = (Self::Integer, behind),
-                _ => return,
-            }
-        }
-        if *self == Self::Integer {
-            skip_digits(rest);
-        }
-        if matches!(self, Self::Zero | Self::Integer) {
-            match rest.split_first() {
-                Some((b'.', behind)) => (*self, *rest) = (Self::Point, behind),
-                Some((b'e' | b'E', behind)) => (*self, *rest) = (Self::Exponent, behind),
-                _ => return,
-            }
-        }
-        if *self == Self::Point {
-            let Some((b'0'..=b'9', behind)) = rest.split_first() else {
-                return;
-            };
-            (*self, *rest) = (Self::Fraction, behind);
-        }
-        if *self == Self::Fraction {
-            skip_digits(rest);
-            let Some((b'e' | b'E', behind)) = rest.split_first() else {
-                return;
-            };
-            (*self, *rest) = (Self::Exponent, behind);
-        }
-        if *self == Self::Exponent
-            && let Some((b'+' | b'-', behind)) = rest.split_first()
-        {
-            (*self, *rest) = (Self::ExponentSign, behind);
-        }
-        if matches!(self, Self::Exponent | Self::ExponentSign) {
-            let Some((b'0'..=b'9', behind)) = rest.split_first() else {
-                return;
-            };
-            (*self, *rest) = (Self::ExponentDigits, behind);
-        }
-        skip_digits(rest);
-    }
-
-    /// Whether it is a number if nothing more belongs to it.
-    const fn may_end(self) -> bool {
-        matches!(self, Self::Zero | Self::Integer | Self::Fraction | Self::ExponentDigits)
-    }
-}
-
 /// Drops the white space of RFC 8259 §2 from the front.
 #[inline]
 pub(super) fn skip_space(rest: &mut &[u8]) {
     loop {
         // Indentation comes in long runs of spaces.
-        while let Some((b"        ", behind)) = rest.split_first_chunk() {
+        while let Some((word, behind)) = rest.split_first_chunk() {
+            let others = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b' '; 8]);
+            if others != 0 {
+                let spaces = (others.trailing_zeros() / 8) as usize;
+                *rest = rest.get(spaces..).unwrap_or_default();
+                break;
+            }
             *rest = behind;
         }
         match rest.split_first() {
             Some((b' ' | b'\t' | b'\n' | b'\r', behind)) => *rest = behind,
             _ => return,
         }
-    }
-}
-
-/// Drops digits from the front.
-#[inline]
-fn skip_digits(rest: &mut &[u8]) {
-    while let Some((b'0'..=b'9', behind)) = rest.split_first() {
-        *rest = behind;
     }
 }
 
@@ -518,10 +503,23 @@ fn begin<'a>(rest: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     Some((octet, behind))
 }
 
-/// What was read of a string, without the quotation mark that closed it.
-fn content<'a>(before: &'a [u8], after: &[u8], closed: bool) -> &'a [u8] {
-    let length = before.len().saturating_sub(after.len()).saturating_sub(usize::from(closed));
-    before.get(..length).unwrap_or_default()
+/// The offset of the first octet of `rest`, which ends at offset `end`.
+#[inline(always)]
+fn place(end: u64, rest: &[u8]) -> u64 {
+    end.saturating_sub(rest.len() as u64)
+}
+
+/// Tells the listener what was read of a string, from `before` on to `after`:
+/// `last` if that closed it, without the quotation mark.
+#[inline(always)]
+fn tell<L: Listener>(before: &[u8], after: &[u8], closed: bool, listener: &mut L, last: fn(&mut L, &[u8])) {
+    let length = before.len().saturating_sub(after.len());
+    let content = before.get(..length.saturating_sub(usize::from(closed))).unwrap_or_default();
+    if closed {
+        last(listener, content);
+    } else {
+        listener.part(content);
+    }
 }
 
 /// What is wrong with the octet at the front, in a string.

@@ -51,6 +51,12 @@ impl<const LIMIT: usize> Kept<LIMIT> {
 impl Head {
     /// The first characters; octets that aren't UTF-8 as U+FFFD.
     pub(super) fn characters(&self) -> String {
-        String::from_utf8_lossy(&self.octets).chars().take(limits::EVENT_DATA_CHARACTERS).collect()
+        let most = limits::EVENT_DATA_CHARACTERS;
+        // No character is shorter than an octet, and few are longer.
+        let front = self.octets.get(..most).unwrap_or(&self.octets);
+        match std::str::from_utf8(front) {
+            Ok(front) if front.is_ascii() => front.to_owned(),
+            _ => String::from_utf8_lossy(&self.octets).chars().take(most).collect(),
+        }
     }
 }

@@ -20,12 +20,13 @@
 //! | [`Kind::Ndjson`] | the JSON text of a line | `ndjson` |
 //! | [`Kind::Sse`] | lines with a `data` field up to an empty one | `sse` |
 //!
-//! `json` is the grammar of JSON and `string` that of its strings, `kept` what
-//! is remembered of either.
+//! `json` is the grammar of JSON, `string` and `number` that of its strings and
+//! numbers, and `kept` what is remembered of an event.
 
 mod json;
 mod kept;
 mod ndjson;
+mod number;
 mod sse;
 mod string;
 mod texts;

@@ -102,6 +102,10 @@ pub(super) fn read_plain(rest: &mut &[u8]) -> bool {
 /// The string that a literal's content stands for. A surrogate without its
 /// other half becomes U+FFFD.
 pub(super) fn decode(literal: &[u8]) -> String {
+    let escape = memchr(b'\\', literal);
+    if let (None, Ok(text)) = (escape, std::str::from_utf8(literal)) {
+        return text.to_owned();
+    }
     let mut text = String::new();
     let mut rest = literal;
     while let Some((plain, escape)) = memchr(b'\\', rest).and_then(|at| rest.split_at_checked(at)) {

@@ -202,6 +202,7 @@ impl Listener for WatchEvent {
         self.depth
     }
 
+    #[inline(never)]
     fn value(&mut self, shape: Shape, at: u64) -> bool {
         match (self.depth, self.member, shape) {
             (0, ..) => {
@@ -235,10 +236,12 @@ impl Listener for WatchEvent {
         }
     }
 
+    #[inline(never)]
     fn part(&mut self, octets: &[u8]) {
         self.literal.push(octets);
     }
 
+    #[inline(never)]
     fn name(&mut self, octets: &[u8]) {
         let name = self.literal.ending_in(octets).unwrap_or_default();
         self.member = if name.contains(&b'\\') {
@@ -250,6 +253,7 @@ impl Listener for WatchEvent {
         self.forget(self.member);
     }
 
+    #[inline(never)]
     fn string(&mut self, octets: &[u8]) {
         let found = self.literal.ending_in(octets).map(decode);
         self.literal.clear();

@@ -106,7 +106,6 @@ fn likeness() -> impl Strategy<Value = String> {
         })
     };
     let nested = leaf.prop_recursive(4, 40, 6, {
-        let object = object.clone();
         move |inner| prop_oneof![4 => object(inner.clone().boxed()), 1 => inner.prop_map(|text| format!("[{text}]"))]
     });
     // Most begin rightly.
