@@ -132,10 +132,22 @@ fn behind_a_lost_body_the_joined_exchange_takes_the_next_index_and_counts_from_t
 }
 
 #[test]
-fn nothing_behind_broken_framing_is_interpreted() {
-    let exchange = watch().chunk(event("a")).server("zz\r\n").chunk(event("b")).chunk(event("c")).exchange();
-    assert_eq!(exchange.end(), "broken");
-    assert_eq!(exchange.verdicts(), ["one"]);
+fn nothing_behind_broken_framing_is_interpreted_until_the_stream_is_joined_again() {
+    let seen = watch()
+        .chunk(event("a"))
+        .server(format!("zz\r\n{}", event("x")))
+        .server("still nothing")
+        .chunk(event("b"))
+        .chunk(event("c"))
+        .report();
+    let exchanges = seen.exchanges();
+    assert_eq!(exchanges[0].end(), "broken");
+    assert_eq!(exchanges[0].verdicts(), ["one"]);
+    assert_eq!(exchanges[1].body()["joined"], true);
+    assert_eq!(exchanges[1].verdicts(), ["one", "one"]);
+    // The line at fault and what follows it were not read.
+    assert_eq!(exchanges[1].body()["skipped"], 4 + event("x").len() + 13);
+    seen.problem("joined-midstream");
 }
 
 #[test]
