@@ -159,3 +159,65 @@ fn a_target_selects_no_joined_exchange() {
     assert_eq!(both.exchanges().len(), 1);
     assert_eq!(watch().chunk(event("a")).args(&["--target", "^/apis"]).report().summary("exchanges"), 0);
 }
+
+#[test]
+fn a_joined_event_stream_is_checked_from_the_chunk_on_that_begins_an_event() {
+    let exchange = midstream()
+        .chunk("lo world\n\ndata: y\n\n")
+        .chunk("data: z\n\n")
+        .args(&["-e", "sse"])
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["unverified", "one"]);
+    let exchange = midstream()
+        .chunk(": alive\n\ndata: y\n\n")
+        .chunk(": alive\n\n")
+        .args(&["-e", "sse"])
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["one", "unchecked"]);
+    let exchange = midstream()
+        .chunk("\n\n")
+        .chunk(": alive\n\n")
+        .chunk("data: z\n\n")
+        .args(&["-e", "sse"])
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["unverified", "unverified", "one"]);
+}
+
+#[test]
+fn octets_lost_in_an_event_stream_leave_chunks_unverified_until_one_begins_an_event() {
+    let exchange = stream_of("text/event-stream")
+        .chunk("data: a\n\n")
+        .server("8\r\ndat")
+        .server_lost(3)
+        .server("\nd\r\n")
+        .client_acks()
+        .chunk("ata: b\n\ndata: c\n\n")
+        .chunk("data: d\n\n")
+        .server(LAST)
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["one", "unverified", "unverified", "one"]);
+}
+
+#[test]
+fn a_watch_event_that_begins_a_chunk_behind_lost_octets_counts_from_its_beginning_on() {
+    let a = event("a");
+    for cut in [1, 5, 20, 40, 60] {
+        let exchange = watch()
+            .server("8\r\n{\"ty")
+            .server_lost(2)
+            .server("\":\r\n")
+            .client_acks()
+            .chunk(&a[..cut])
+            .chunk(&a[cut..])
+            .server(LAST)
+            .exchange();
+        assert_eq!(exchange.verdicts(), ["unverified", "part", "part"], "{cut}");
+    }
+}
+
+#[test]
+fn a_joined_body_without_any_brace_is_none_that_is_checked() {
+    let seen = midstream().chunk("one").chunk("two").chunk("three").report();
+    assert_eq!(seen.exchanges()[0].verdicts(), ["unchecked", "unchecked", "unchecked"]);
+    assert_eq!(seen.status, 3);
+}
