@@ -10,9 +10,7 @@ use std::mem;
 use smallvec::SmallVec;
 
 use super::size_line::{SizeFault, SizeLine, SizeStep};
-use super::{
-    Chunk, ChunkToken, Closing, FramingFault, LastChunk, Lenience, Run, fields, piece as pieces,
-};
+use super::{Chunk, ChunkToken, Closing, FramingFault, LastChunk, Lenience, Run, fields, piece as pieces};
 use crate::limits::Limits;
 use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
@@ -108,23 +106,12 @@ impl Record {
         match self.trail.last_mut() {
             Some(run) if run.frame == Some(stamp.frame) => run.len = run.len.saturating_add(len),
             _ => {
-                self.trail.push(Run {
-                    len,
-                    frame: Some(stamp.frame),
-                });
+                self.trail.push(Run { len, frame: Some(stamp.frame) });
                 self.times = Some(match self.times {
                     None => (*stamp, *stamp),
                     Some((first, last)) => (
-                        if stamp.frame < first.frame {
-                            *stamp
-                        } else {
-                            first
-                        },
-                        if stamp.frame > last.frame {
-                            *stamp
-                        } else {
-                            last
-                        },
+                        if stamp.frame < first.frame { *stamp } else { first },
+                        if stamp.frame > last.frame { *stamp } else { last },
                     ),
                 });
             }
@@ -146,19 +133,11 @@ impl Decoder {
     /// [`Limits::payload`].
     #[must_use]
     pub fn new(limits: &Limits, keep_payload: usize) -> Self {
-        Self::with_limits(
-            limits.size_line,
-            limits.trailer,
-            keep_payload.min(limits.payload),
-        )
+        Self::with_limits(limits.size_line, limits.trailer, keep_payload.min(limits.payload))
     }
 
     /// The same with the limits that a decoder needs.
-    pub(crate) fn with_limits(
-        size_line_limit: usize,
-        trailer_limit: usize,
-        keep_payload: usize,
-    ) -> Self {
+    pub(crate) fn with_limits(size_line_limit: usize, trailer_limit: usize, keep_payload: usize) -> Self {
         Self {
             state: State::Size(SizeLine::new(size_line_limit)),
             record: Record::default(),
@@ -285,11 +264,7 @@ impl Decoder {
             State::Payload { .. } => Some(self.end(Closing::None, true)),
             State::Closing(cr) => {
                 self.count_cr(cr);
-                let closing = if matches!(cr, Cr::Lost) {
-                    Closing::Lost
-                } else {
-                    Closing::None
-                };
+                let closing = if matches!(cr, Cr::Lost) { Closing::Lost } else { Closing::None };
                 Some(self.end(closing, false))
             }
             State::Trailer { octets, .. } => Some(self.last(&octets)),
@@ -340,9 +315,7 @@ impl Decoder {
         if self.record.size_line.is_empty() {
             self.record.at = piece.at;
         }
-        self.record
-            .size_line
-            .extend_from_slice(piece.bytes.get(..count).unwrap_or_default());
+        self.record.size_line.extend_from_slice(piece.bytes.get(..count).unwrap_or_default());
         if count > 0 {
             self.record.arrived(count as u64, &piece.stamp);
         }
@@ -351,24 +324,11 @@ impl Decoder {
         match step {
             SizeStep::More => None,
             SizeStep::Fault(fault) => {
-                let message = size_message(
-                    fault,
-                    &self.record.size_line,
-                    at_fault,
-                    self.size_line_limit,
-                );
+                let message = size_message(fault, &self.record.size_line, at_fault, self.size_line_limit);
                 self.state = State::Over;
-                Some(Step::Broken(FramingFault {
-                    chunk: None,
-                    stamp,
-                    message,
-                }))
+                Some(Step::Broken(FramingFault { chunk: None, stamp, message }))
             }
-            SizeStep::Done {
-                size,
-                bare_lf,
-                spaced,
-            } => {
+            SizeStep::Done { size, bare_lf, spaced } => {
                 if spaced {
                     self.remarks.push((Lenience::SpaceAfterSize, stamp));
                 }
@@ -379,24 +339,14 @@ impl Decoder {
                 self.record.size = size;
                 self.record.offset = self.offset;
                 if size == 0 {
-                    self.state = State::Trailer {
-                        octets: Vec::new(),
-                        line: 0,
-                    };
+                    self.state = State::Trailer { octets: Vec::new(), line: 0 };
                     return self.remark();
                 }
                 self.state = State::Payload { left: size };
                 self.index = self.index.saturating_add(1);
-                let room = usize::try_from(size)
-                    .unwrap_or(usize::MAX)
-                    .min(self.keep_payload)
-                    .min(FIRST_ROOM);
+                let room = usize::try_from(size).unwrap_or(usize::MAX).min(self.keep_payload).min(FIRST_ROOM);
                 self.record.payload.reserve_exact(room);
-                Some(Step::Token(ChunkToken::Begin {
-                    index: self.index,
-                    offset: self.offset,
-                    size,
-                }))
+                Some(Step::Token(ChunkToken::Begin { index: self.index, offset: self.offset, size }))
             }
         }
     }
@@ -406,16 +356,11 @@ impl Decoder {
         self.record.received = self.record.received.saturating_add(len);
         let room = self.keep_payload.saturating_sub(self.record.payload.len());
         if room > 0 {
-            self.record
-                .payload
-                .extend_from_slice(part.bytes.get(..room).unwrap_or(&part.bytes));
+            self.record.payload.extend_from_slice(part.bytes.get(..room).unwrap_or(&part.bytes));
         }
         let offset = self.offset;
         self.offset = offset.saturating_add(len);
-        ChunkToken::Payload {
-            offset,
-            piece: part,
-        }
+        ChunkToken::Payload { offset, piece: part }
     }
 
     /// RFC 9112 §7.1: `chunk-data CRLF`. A bare LF will do only where the
@@ -453,11 +398,8 @@ impl Decoder {
                 let message = format!(
                     "the payload's {size} octets (0x{size:x}) are followed by {found}, not by CRLF (RFC 9112, section 7.1)"
                 );
-                self.state = State::Broken(FramingFault {
-                    chunk: Some(self.index),
-                    stamp: piece.stamp,
-                    message,
-                });
+                self.state =
+                    State::Broken(FramingFault { chunk: Some(self.index), stamp: piece.stamp, message });
                 return Some(Step::Token(self.end(Closing::None, false)));
             }
         };
@@ -473,25 +415,20 @@ impl Decoder {
         let State::Trailer { octets, line } = &mut self.state else {
             return None;
         };
-        let end = memchr::memchr(b'\n', &piece.bytes);
-        let count = end.map_or(piece.bytes.len(), |end| end + 1);
-        octets.extend_from_slice(piece.bytes.get(..count).unwrap_or_default());
-        self.record.arrived(count as u64, &piece.stamp);
         let stamp = piece.stamp;
-        pieces::skip(piece, count);
-        if octets.len() > self.trailer_limit {
+        let room = self.trailer_limit.saturating_sub(octets.len());
+        if room == 0 {
             let octets = mem::take(octets);
-            let message = format!(
-                "the trailer section is longer than {} octets",
-                self.trailer_limit
-            );
-            self.state = State::Broken(FramingFault {
-                chunk: None,
-                stamp,
-                message,
-            });
+            let message = format!("the trailer section is longer than {} octets", self.trailer_limit);
+            self.state = State::Broken(FramingFault { chunk: None, stamp, message });
             return Some(Step::Token(self.last(&octets)));
         }
+        let part = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+        let end = memchr::memchr(b'\n', part);
+        let count = end.map_or(part.len(), |end| end + 1);
+        octets.extend_from_slice(part.get(..count).unwrap_or_default());
+        self.record.arrived(count as u64, &stamp);
+        pieces::skip(piece, count);
         end?;
         let whole = octets.get(*line..).unwrap_or_default();
         if !whole.ends_with(b"\r\n") {
@@ -515,9 +452,7 @@ impl Decoder {
 
     fn end(&mut self, closing: Closing, unfinished: bool) -> ChunkToken<'static> {
         let record = mem::take(&mut self.record);
-        let (first, last) = record
-            .times
-            .unwrap_or((Stamp::untimed(0), Stamp::untimed(0)));
+        let (first, last) = record.times.unwrap_or((Stamp::untimed(0), Stamp::untimed(0)));
         ChunkToken::End(Box::new(Chunk {
             index: self.index,
             size_line: record.size_line,
@@ -537,13 +472,10 @@ impl Decoder {
     /// The last chunk with the whole lines of its trailer section.
     fn last(&mut self, trailer: &[u8]) -> ChunkToken<'static> {
         let record = mem::take(&mut self.record);
-        let (_, last) = record
-            .times
-            .unwrap_or((Stamp::untimed(0), Stamp::untimed(0)));
+        let (_, last) = record.times.unwrap_or((Stamp::untimed(0), Stamp::untimed(0)));
         let whole = memchr::memrchr(b'\n', trailer).map_or(0, |end| end + 1);
         let read = fields::parse(trailer.get(..whole).unwrap_or_default());
-        self.remarks
-            .extend(read.remarks.iter().map(|(lenience, _)| (*lenience, last)));
+        self.remarks.extend(read.remarks.iter().map(|(lenience, _)| (*lenience, last)));
         ChunkToken::Last(Box::new(LastChunk {
             size_line: record.size_line,
             at: record.at,
@@ -562,10 +494,7 @@ fn shrink(gap: &mut Gap, len: u64) {
 /// What is wrong with a size line: `line` is what was read of it, `octet` the
 /// one at fault.
 fn size_message(fault: SizeFault, line: &[u8], octet: u8, limit: usize) -> String {
-    let mut stands = line
-        .get(line.len().saturating_sub(40)..)
-        .unwrap_or_default()
-        .to_vec();
+    let mut stands = line.get(line.len().saturating_sub(40)..).unwrap_or_default().to_vec();
     stands.push(octet);
     let stands = show(&stands);
     match fault {
@@ -581,9 +510,7 @@ fn size_message(fault: SizeFault, line: &[u8], octet: u8, limit: usize) -> Strin
             "the size line begins with {stands}; behind a chunk size and white space only \";\" or the line end may stand (RFC 9112, section 7.1)"
         ),
         SizeFault::BareCr => {
-            format!(
-                "the size line begins with {stands}; its CR isn't followed by LF (RFC 9112, section 7.1)"
-            )
+            format!("the size line begins with {stands}; its CR isn't followed by LF (RFC 9112, section 7.1)")
         }
         SizeFault::TooLarge => {
             format!("the chunk size {stands} has more than 16 significant digits")

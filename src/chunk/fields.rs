@@ -25,10 +25,7 @@ pub(crate) fn parse(lines: &[u8]) -> FieldLines {
     let mut slots = [httparse::EMPTY_HEADER; USUAL];
     match httparse::parse_headers(lines, &mut slots) {
         Ok(httparse::Status::Complete((_, headers))) => FieldLines {
-            fields: headers
-                .iter()
-                .map(|header| (header.name.to_owned(), text(header.value)))
-                .collect(),
+            fields: headers.iter().map(|header| (header.name.to_owned(), text(header.value))).collect(),
             remarks: SmallVec::new(),
         },
         _ => tolerant(lines),
@@ -62,8 +59,7 @@ fn tolerant(lines: &[u8]) -> FieldLines {
             }
             continue;
         }
-        let Some((name, value)) =
-            memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon))
+        let Some((name, value)) = memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon))
         else {
             read.remarks.push((Lenience::InvalidField, start));
             continue;
@@ -75,8 +71,7 @@ fn tolerant(lines: &[u8]) -> FieldLines {
             read.remarks.push((Lenience::SpaceBeforeColon, start));
         }
         if !bare.is_empty() {
-            read.fields
-                .push((text(bare), text(trim(value.get(1..).unwrap_or_default()))));
+            read.fields.push((text(bare), text(trim(value.get(1..).unwrap_or_default()))));
         }
     }
     read
@@ -139,10 +134,7 @@ mod tests {
 
     fn read(lines: &str) -> (Vec<(String, String)>, Vec<Lenience>) {
         let read = parse(lines.as_bytes());
-        (
-            read.fields,
-            read.remarks.iter().map(|(lenience, _)| *lenience).collect(),
-        )
+        (read.fields, read.remarks.iter().map(|(lenience, _)| *lenience).collect())
     }
 
     fn pair(name: &str, value: &str) -> (String, String) {
@@ -153,10 +145,7 @@ mod tests {
     fn fields_by_the_grammar_are_read_without_remark() {
         assert_eq!(
             read("Host: a\r\nX-Empty:\r\nTabs:\t b c \t\r\n\r\n"),
-            (
-                vec![pair("Host", "a"), pair("X-Empty", ""), pair("Tabs", "b c")],
-                vec![]
-            )
+            (vec![pair("Host", "a"), pair("X-Empty", ""), pair("Tabs", "b c")], vec![])
         );
         assert_eq!(read("\r\n"), (vec![], vec![]));
         assert_eq!(read(""), (vec![], vec![]));
@@ -164,16 +153,10 @@ mod tests {
 
     #[test]
     fn a_fold_is_one_space() {
-        assert_eq!(
-            read("A: b\r\n\t  c\r\n\r\n"),
-            (vec![pair("A", "b c")], vec![Lenience::ObsFold])
-        );
+        assert_eq!(read("A: b\r\n\t  c\r\n\r\n"), (vec![pair("A", "b c")], vec![Lenience::ObsFold]));
         assert_eq!(
             read("Transfer-Encoding:\r\n chunked\r\n\r\n"),
-            (
-                vec![pair("Transfer-Encoding", "chunked")],
-                vec![Lenience::ObsFold]
-            )
+            (vec![pair("Transfer-Encoding", "chunked")], vec![Lenience::ObsFold])
         );
     }
 
@@ -181,27 +164,15 @@ mod tests {
     fn white_space_before_a_colon_is_said() {
         assert_eq!(
             read("Transfer-Encoding : chunked\r\n\r\n"),
-            (
-                vec![pair("Transfer-Encoding", "chunked")],
-                vec![Lenience::SpaceBeforeColon]
-            )
+            (vec![pair("Transfer-Encoding", "chunked")], vec![Lenience::SpaceBeforeColon])
         );
     }
 
     #[test]
     fn a_line_that_is_no_field_is_said_and_passed_over() {
-        assert_eq!(
-            read("nonsense\r\nA: b\r\n\r\n"),
-            (vec![pair("A", "b")], vec![Lenience::InvalidField])
-        );
-        assert_eq!(
-            read(" x: y\r\nA: b\r\n\r\n"),
-            (vec![pair("A", "b")], vec![Lenience::InvalidField])
-        );
-        assert_eq!(
-            read("Odd Name: b\r\n\r\n"),
-            (vec![pair("Odd Name", "b")], vec![Lenience::InvalidField])
-        );
+        assert_eq!(read("nonsense\r\nA: b\r\n\r\n"), (vec![pair("A", "b")], vec![Lenience::InvalidField]));
+        assert_eq!(read(" x: y\r\nA: b\r\n\r\n"), (vec![pair("A", "b")], vec![Lenience::InvalidField]));
+        assert_eq!(read("Odd Name: b\r\n\r\n"), (vec![pair("Odd Name", "b")], vec![Lenience::InvalidField]));
     }
 
     #[test]

@@ -78,15 +78,8 @@ impl Chunk {
     /// The size as written: the hex digits of the size line.
     #[must_use]
     pub fn size_hex(&self) -> &str {
-        let digits = self
-            .size_line
-            .iter()
-            .take_while(|octet| octet.is_ascii_hexdigit())
-            .count();
-        self.size_line
-            .get(..digits)
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .unwrap_or_default()
+        let digits = self.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
+        self.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
     }
 
     /// The chunk extensions as written, from the `;` on, without the line end;
@@ -114,8 +107,7 @@ pub(crate) fn extensions(size_line: &[u8]) -> Option<String> {
     let line = size_line.strip_suffix(b"\n").unwrap_or(size_line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let start = memchr::memchr(b';', line)?;
-    line.get(start..)
-        .map(|text| String::from_utf8_lossy(text).into_owned())
+    line.get(start..).map(|text| String::from_utf8_lossy(text).into_owned())
 }
 
 /// The frames of some runs, ascending, without duplicates.

@@ -80,13 +80,7 @@ pub(crate) enum SizeFault {
 impl SizeLine {
     /// A line of which nothing was read, at most `limit` octets long.
     pub(crate) const fn new(limit: usize) -> Self {
-        Self {
-            state: State::Start,
-            size: 0,
-            significant: 0,
-            len: 0,
-            limit,
-        }
+        Self { state: State::Start, size: 0, significant: 0, len: 0, limit }
     }
 
     /// Takes the next octet.
@@ -133,11 +127,7 @@ impl SizeLine {
     }
 
     const fn done(&self, bare_lf: bool, spaced: bool) -> SizeStep {
-        SizeStep::Done {
-            size: self.size,
-            bare_lf,
-            spaced,
-        }
+        SizeStep::Done { size: self.size, bare_lf, spaced }
     }
 }
 
@@ -157,11 +147,7 @@ mod tests {
     }
 
     fn done(size: u64) -> SizeStep {
-        SizeStep::Done {
-            size,
-            bare_lf: false,
-            spaced: false,
-        }
+        SizeStep::Done { size, bare_lf: false, spaced: false }
     }
 
     #[test]
@@ -177,10 +163,7 @@ mod tests {
         assert_eq!(read("0000000000000000000000005\r\n"), done(5));
         assert_eq!(read("ffffffffffffffff\r\n"), done(u64::MAX));
         assert_eq!(read("000ffffffffffffffff\r\n"), done(u64::MAX));
-        assert_eq!(
-            read("10000000000000000"),
-            SizeStep::Fault(SizeFault::TooLarge)
-        );
+        assert_eq!(read("10000000000000000"), SizeStep::Fault(SizeFault::TooLarge));
     }
 
     #[test]
@@ -194,38 +177,10 @@ mod tests {
 
     #[test]
     fn liberties_are_told() {
-        assert_eq!(
-            read("5 \t\r\n"),
-            SizeStep::Done {
-                size: 5,
-                bare_lf: false,
-                spaced: true
-            }
-        );
-        assert_eq!(
-            read("5\n"),
-            SizeStep::Done {
-                size: 5,
-                bare_lf: true,
-                spaced: false
-            }
-        );
-        assert_eq!(
-            read("5 \n"),
-            SizeStep::Done {
-                size: 5,
-                bare_lf: true,
-                spaced: true
-            }
-        );
-        assert_eq!(
-            read("5;a\n"),
-            SizeStep::Done {
-                size: 5,
-                bare_lf: true,
-                spaced: false
-            }
-        );
+        assert_eq!(read("5 \t\r\n"), SizeStep::Done { size: 5, bare_lf: false, spaced: true });
+        assert_eq!(read("5\n"), SizeStep::Done { size: 5, bare_lf: true, spaced: false });
+        assert_eq!(read("5 \n"), SizeStep::Done { size: 5, bare_lf: true, spaced: true });
+        assert_eq!(read("5;a\n"), SizeStep::Done { size: 5, bare_lf: true, spaced: false });
     }
 
     #[test]
@@ -252,13 +207,7 @@ mod tests {
     fn a_line_has_at_most_its_limit_of_octets() {
         let line = format!("5;{}\r\n", "x".repeat(4092));
         assert_eq!(read(&line), done(5));
-        assert_eq!(
-            read(&format!("5;{}\r", "x".repeat(4094))),
-            SizeStep::Fault(SizeFault::TooLong)
-        );
-        assert_eq!(
-            read(&format!("{}5", "0".repeat(4096))),
-            SizeStep::Fault(SizeFault::TooLong)
-        );
+        assert_eq!(read(&format!("5;{}\r", "x".repeat(4094))), SizeStep::Fault(SizeFault::TooLong));
+        assert_eq!(read(&format!("{}5", "0".repeat(4096))), SizeStep::Fault(SizeFault::TooLong));
     }
 }

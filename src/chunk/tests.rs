@@ -51,16 +51,7 @@ impl Wire {
     }
 
     fn len(&self) -> u64 {
-        self.0
-            .iter()
-            .map(|part| {
-                if let Part::Sent(octets) = part {
-                    octets.len() as u64
-                } else {
-                    0
-                }
-            })
-            .sum()
+        self.0.iter().map(|part| if let Part::Sent(octets) = part { octets.len() as u64 } else { 0 }).sum()
     }
 
     /// Reads it, each packet cut where `cut` says of a sent octet's number
@@ -72,11 +63,7 @@ impl Wire {
         for part in &self.0 {
             match part {
                 Part::Lost(len) => {
-                    let mut gap = Gap {
-                        at,
-                        len: *len,
-                        noticed: Stamp::untimed(frame),
-                    };
+                    let mut gap = Gap { at, len: *len, noticed: Stamp::untimed(frame) };
                     at += len;
                     while let Some(step) = decoder.gap(&mut gap) {
                         tell(&mut told, step, at);
@@ -102,10 +89,7 @@ impl Wire {
                         while let Some(step) = decoder.read(&mut piece) {
                             tell(&mut told, step, piece.at);
                         }
-                        if matches!(
-                            told.last(),
-                            Some(Told::Complete(_) | Told::Broken(..) | Told::Lost)
-                        ) {
+                        if matches!(told.last(), Some(Told::Complete(_) | Told::Broken(..) | Told::Lost)) {
                             return told;
                         }
                     }
@@ -131,13 +115,7 @@ impl Wire {
     fn chunks(&self) -> Vec<Chunk> {
         self.told()
             .into_iter()
-            .filter_map(|told| {
-                if let Told::End(chunk) = told {
-                    Some(*chunk)
-                } else {
-                    None
-                }
-            })
+            .filter_map(|told| if let Told::End(chunk) = told { Some(*chunk) } else { None })
             .collect()
     }
 
@@ -145,11 +123,7 @@ impl Wire {
         self.told()
             .into_iter()
             .filter_map(|told| {
-                if let Told::Lenient(lenience, frame) = told {
-                    Some((lenience, frame))
-                } else {
-                    None
-                }
+                if let Told::Lenient(lenience, frame) = told { Some((lenience, frame)) } else { None }
             })
             .collect()
     }
@@ -164,11 +138,7 @@ impl Wire {
 
 fn tell(told: &mut Vec<Told>, step: Step<'_>, at: u64) {
     let next = match step {
-        Step::Token(ChunkToken::Begin {
-            index,
-            offset,
-            size,
-        }) => Told::Begin(index, offset, size),
+        Step::Token(ChunkToken::Begin { index, offset, size }) => Told::Begin(index, offset, size),
         Step::Token(ChunkToken::Payload { offset, piece }) => {
             if let Some(Told::Payload(start, octets)) = told.last_mut()
                 && *start + octets.len() as u64 == offset
@@ -194,10 +164,7 @@ fn frames_of(chunk: &Chunk) -> Vec<u64> {
 }
 
 fn run(len: u64, frame: u64) -> Run {
-    Run {
-        len,
-        frame: Some(FrameNo::new(frame)),
-    }
+    Run { len, frame: Some(FrameNo::new(frame)) }
 }
 
 fn hole(len: u64) -> Run {
@@ -207,43 +174,21 @@ fn hole(len: u64) -> Run {
 #[test]
 fn a_body_is_read_to_its_last_chunk_and_no_further() {
     let told = sent("7\r\nMozilla\r\n9\r\nDeveloper\r\n0\r\n\r\nHTTP/1.1").told();
-    let [
-        first,
-        payload,
-        Told::End(one),
-        _,
-        _,
-        Told::End(two),
-        Told::Last(last),
-        Told::Complete(31),
-    ] = &told[..]
+    let [first, payload, Told::End(one), _, _, Told::End(two), Told::Last(last), Told::Complete(31)] =
+        &told[..]
     else {
         panic!("{told:?}")
     };
     assert_eq!(first, &Told::Begin(1, 0, 7));
     assert_eq!(payload, &Told::Payload(0, b"Mozilla".to_vec()));
+    assert_eq!((one.index, one.size, one.received, one.offset, one.at), (1, 7, 7, 0, 0));
     assert_eq!(
-        (one.index, one.size, one.received, one.offset, one.at),
-        (1, 7, 7, 0, 0)
-    );
-    assert_eq!(
-        (
-            one.size_hex(),
-            one.extensions(),
-            one.closing,
-            one.unfinished
-        ),
+        (one.size_hex(), one.extensions(), one.closing, one.unfinished),
         ("7", None, Closing::CrLf, false)
     );
-    assert_eq!(
-        (two.index, two.size, two.received, two.offset, two.at),
-        (2, 9, 9, 7, 12)
-    );
+    assert_eq!((two.index, two.size, two.received, two.offset, two.at), (2, 9, 9, 7, 12));
     assert_eq!(two.payload, b"Developer");
-    assert_eq!(
-        (last.at, last.size_line.as_slice(), last.trailers.len()),
-        (26, &b"0\r\n"[..], 0)
-    );
+    assert_eq!((last.at, last.size_line.as_slice(), last.trailers.len()), (26, &b"0\r\n"[..], 0));
 }
 
 #[test]
@@ -253,28 +198,15 @@ fn the_size_is_kept_as_written() {
     assert_eq!(chunks[0].extensions().unwrap(), ";a=b;c=\"d;e\\\"f\"");
     assert_eq!((chunks[1].size_hex(), chunks[1].size), ("A", 10));
     assert_eq!(chunks[1].extensions().unwrap(), ";x");
-    assert_eq!(
-        sent("5;a=b;c=\"d\"\r\nhello\r\n0   ;x\r\n\r\n").leniences(),
-        []
-    );
+    assert_eq!(sent("5;a=b;c=\"d\"\r\nhello\r\n0   ;x\r\n\r\n").leniences(), []);
 }
 
 #[test]
 fn a_chunk_knows_the_packets_of_its_size_line_payload_and_closing() {
-    let chunks = sent("5\r")
-        .sent("\nhe")
-        .sent("llo\r")
-        .sent("\n3\r\nabc\r\n")
-        .chunks();
+    let chunks = sent("5\r").sent("\nhe").sent("llo\r").sent("\n3\r\nabc\r\n").chunks();
     assert_eq!(frames_of(&chunks[0]), [1, 2, 3, 4]);
-    assert_eq!(
-        chunks[0].trail.to_vec(),
-        [run(2, 1), run(3, 2), run(4, 3), run(1, 4)]
-    );
-    assert_eq!(
-        (chunks[0].first.frame.get(), chunks[0].last.frame.get()),
-        (1, 4)
-    );
+    assert_eq!(chunks[0].trail.to_vec(), [run(2, 1), run(3, 2), run(4, 3), run(1, 4)]);
+    assert_eq!((chunks[0].first.frame.get(), chunks[0].last.frame.get()), (1, 4));
     assert_eq!(frames_of(&chunks[1]), [4]);
     assert_eq!(chunks[1].trail.to_vec(), [run(8, 4)]);
 }
@@ -286,53 +218,29 @@ fn a_chunk_begins_at_its_earliest_arrival_and_is_whole_at_its_latest() {
     for (at, octets, frame) in [(0, "5\r\nhe", 9), (5, "llo", 4), (8, "\r\n", 7)] {
         let stamp = Stamp::untimed(frame);
         let bytes = Cow::Borrowed(octets.as_bytes());
-        let mut piece = Piece {
-            at,
-            bytes,
-            stamp,
-            released: Stamp::untimed(9),
-            segment_start: true,
-        };
+        let mut piece = Piece { at, bytes, stamp, released: Stamp::untimed(9), segment_start: true };
         while let Some(step) = decoder.read(&mut piece) {
             tell(&mut told, step, 0);
         }
     }
-    let Some(Told::End(chunk)) = told.pop() else {
-        panic!("{told:?}")
-    };
+    let Some(Told::End(chunk)) = told.pop() else { panic!("{told:?}") };
     assert_eq!((chunk.first.frame.get(), chunk.last.frame.get()), (4, 9));
     assert_eq!(frames_of(&chunk), [4, 7, 9]);
 }
 
 #[test]
 fn trailers_are_fields_and_the_last_chunk_has_their_packets() {
-    let told = sent("0\r\n")
-        .sent("X-Sum: 1\r\nX-Two: b")
-        .sent(" c\r\n\r\n")
-        .told();
-    let [Told::Last(last), Told::Complete(_)] = &told[..] else {
-        panic!("{told:?}")
-    };
-    assert_eq!(
-        last.trailers,
-        [
-            ("X-Sum".to_owned(), "1".to_owned()),
-            ("X-Two".to_owned(), "b c".to_owned())
-        ]
-    );
-    assert_eq!(
-        frames(&last.trail),
-        [FrameNo::new(1), FrameNo::new(2), FrameNo::new(3)]
-    );
+    let told = sent("0\r\n").sent("X-Sum: 1\r\nX-Two: b").sent(" c\r\n\r\n").told();
+    let [Told::Last(last), Told::Complete(_)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(last.trailers, [("X-Sum".to_owned(), "1".to_owned()), ("X-Two".to_owned(), "b c".to_owned())]);
+    assert_eq!(frames(&last.trail), [FrameNo::new(1), FrameNo::new(2), FrameNo::new(3)]);
     assert_eq!(last.last.frame.get(), 3);
 }
 
 #[test]
 fn a_last_chunk_without_its_empty_line_is_told_at_the_end() {
     let told = sent("0\r\nX-Sum: 1\r\nX-T").told();
-    let [Told::Last(last)] = &told[..] else {
-        panic!("{told:?}")
-    };
+    let [Told::Last(last)] = &told[..] else { panic!("{told:?}") };
     assert_eq!(last.trailers, [("X-Sum".to_owned(), "1".to_owned())]);
     assert!(matches!(&sent("0\r\n").told()[..], [Told::Last(_)]));
     assert!(matches!(&sent("0\r\n\r").told()[..], [Told::Last(_)]));
@@ -342,19 +250,13 @@ fn a_last_chunk_without_its_empty_line_is_told_at_the_end() {
 #[test]
 fn a_trailer_section_over_its_limit_breaks_the_body() {
     let told = sent(format!("0\r\nX: {}\r\n", "y".repeat(70_000))).read(|_| false);
-    assert!(
-        matches!(&told[..], [Told::Last(_), Told::Broken(..)]),
-        "{told:?}"
-    );
+    assert!(matches!(&told[..], [Told::Last(_), Told::Broken(..)]), "{told:?}");
 }
 
 #[test]
 fn white_space_behind_a_size_is_read_and_said() {
     let wire = sent("5   \r\nhello\r\n").sent("0\t\r\n\r\n");
-    assert_eq!(
-        wire.leniences(),
-        [(Lenience::SpaceAfterSize, 1), (Lenience::SpaceAfterSize, 2)]
-    );
+    assert_eq!(wire.leniences(), [(Lenience::SpaceAfterSize, 1), (Lenience::SpaceAfterSize, 2)]);
     assert_eq!(wire.chunks()[0].size_hex(), "5");
 }
 
@@ -381,25 +283,10 @@ fn a_bare_line_feed_closes_no_payload_whose_size_line_ends_in_crlf() {
 
 #[test]
 fn a_size_line_at_fault_breaks_the_body_between_chunks() {
-    for size in [
-        "",
-        "0x5",
-        "-0",
-        "5 0",
-        "1_0",
-        "12g",
-        " 5",
-        ";a",
-        "10000000000000000",
-        "5\rx",
-    ] {
+    for size in ["", "0x5", "-0", "5 0", "1_0", "12g", " 5", ";a", "10000000000000000", "5\rx"] {
         let wire = sent("1\r\nZ\r\n").sent(format!("{size}\r\nhello\r\n0\r\n\r\n"));
         let fault = wire.fault();
-        assert_eq!(
-            (fault.chunk, fault.stamp.frame.get()),
-            (None, 2),
-            "{size:?}"
-        );
+        assert_eq!((fault.chunk, fault.stamp.frame.get()), (None, 2), "{size:?}");
         assert_eq!(wire.chunks().len(), 1, "{size:?}");
     }
     assert_eq!(
@@ -410,13 +297,8 @@ fn a_size_line_at_fault_breaks_the_body_between_chunks() {
 
 #[test]
 fn a_size_line_over_four_kibibytes_breaks_the_body() {
-    let line = |octets: usize| {
-        sent(format!(
-            "5;{}\r\nhello\r\n0\r\n\r\n",
-            "x".repeat(octets - 4)
-        ))
-        .read(|_| false)
-    };
+    let line =
+        |octets: usize| sent(format!("5;{}\r\nhello\r\n0\r\n\r\n", "x".repeat(octets - 4))).read(|_| false);
     assert!(matches!(line(4096).last(), Some(Told::Complete(_))));
     assert!(matches!(line(4097).last(), Some(Told::Broken(..))));
 }
@@ -425,13 +307,8 @@ fn a_size_line_over_four_kibibytes_breaks_the_body() {
 fn a_chunk_whose_payload_is_too_long_is_listed_without_its_closing() {
     let wire = sent("5\r\nhel").sent("lo").sent("abc\r\n0\r\n\r\n");
     let told = wire.told();
-    let [_, _, Told::End(chunk), Told::Broken(fault, 8)] = &told[..] else {
-        panic!("{told:?}")
-    };
-    assert_eq!(
-        (frames_of(chunk), chunk.closing, chunk.unfinished),
-        (vec![1, 2], Closing::None, false)
-    );
+    let [_, _, Told::End(chunk), Told::Broken(fault, 8)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((frames_of(chunk), chunk.closing, chunk.unfinished), (vec![1, 2], Closing::None, false));
     assert_eq!((fault.chunk, fault.stamp.frame.get()), (Some(1), 3));
 }
 
@@ -445,38 +322,24 @@ fn a_cr_without_its_lf_closes_nothing_and_is_no_octet_of_the_chunk() {
 #[test]
 fn an_unfinished_chunk_is_told_at_the_end() {
     let told = sent("10\r\n{\"typ").told();
-    let [_, _, Told::End(chunk)] = &told[..] else {
-        panic!("{told:?}")
-    };
-    assert_eq!(
-        (chunk.size, chunk.received, chunk.unfinished, chunk.closing),
-        (16, 5, true, Closing::None)
-    );
+    let [_, _, Told::End(chunk)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((chunk.size, chunk.received, chunk.unfinished, chunk.closing), (16, 5, true, Closing::None));
     assert!(!chunk.lacks_octets());
 }
 
 #[test]
 fn a_size_line_without_payload_is_listed_with_nothing_received() {
     let chunks = sent("10\r\n").chunks();
-    assert_eq!(
-        (chunks[0].size, chunks[0].received, chunks[0].unfinished),
-        (16, 0, true)
-    );
+    assert_eq!((chunks[0].size, chunks[0].received, chunks[0].unfinished), (16, 0, true));
     assert_eq!(sent("10\r").told(), []);
     assert_eq!(sent("10").told(), []);
 }
 
 #[test]
 fn a_whole_payload_without_its_crlf_is_a_finished_chunk() {
-    for (wire, frames) in [
-        (sent("5\r\nhello"), vec![1]),
-        (sent("5\r\nhello").sent("\r"), vec![1, 2]),
-    ] {
+    for (wire, frames) in [(sent("5\r\nhello"), vec![1]), (sent("5\r\nhello").sent("\r"), vec![1, 2])] {
         let chunk = &wire.chunks()[0];
-        assert_eq!(
-            (chunk.received, chunk.unfinished, chunk.closing),
-            (5, false, Closing::None)
-        );
+        assert_eq!((chunk.received, chunk.unfinished, chunk.closing), (5, false, Closing::None));
         assert_eq!(frames_of(chunk), frames);
     }
 }
@@ -495,10 +358,7 @@ fn octets_lost_in_a_payload_are_stepped_over() {
         ]
     );
     let chunk = &wire.chunks()[0];
-    assert_eq!(
-        (chunk.received, chunk.unfinished, chunk.lacks_octets()),
-        (6, false, true)
-    );
+    assert_eq!((chunk.received, chunk.unfinished, chunk.lacks_octets()), (6, false, true));
     assert_eq!(chunk.trail.to_vec(), [run(6, 1), hole(4), run(5, 2)]);
     assert_eq!(chunk.payload, b"012789");
     assert!(matches!(told.last(), Some(Told::Complete(_))));
@@ -508,10 +368,7 @@ fn octets_lost_in_a_payload_are_stepped_over() {
 fn a_payload_lost_together_with_its_crlf_ends_the_chunk_and_not_the_body() {
     let wire = sent("5\r\nhel").lost(4).sent("3\r\nabc\r\n0\r\n\r\n");
     let chunks = wire.chunks();
-    assert_eq!(
-        (chunks[0].received, chunks[0].closing, chunks[0].unfinished),
-        (3, Closing::Lost, false)
-    );
+    assert_eq!((chunks[0].received, chunks[0].closing, chunks[0].unfinished), (3, Closing::Lost, false));
     assert_eq!(chunks[0].trail.to_vec(), [run(6, 1), hole(4)]);
     assert_eq!((chunks[1].index, chunks[1].offset), (2, 5));
     assert!(matches!(wire.told().last(), Some(Told::Complete(_))));
@@ -520,38 +377,16 @@ fn a_payload_lost_together_with_its_crlf_ends_the_chunk_and_not_the_body() {
 #[test]
 fn a_crlf_lost_in_part_or_whole_ends_a_finished_chunk() {
     for (wire, trail) in [
-        (
-            sent("5\r\nhello").lost(2).sent("0\r\n\r\n"),
-            vec![run(8, 1), hole(2)],
-        ),
-        (
-            sent("5\r\nhello").lost(1).sent("\n0\r\n\r\n"),
-            vec![run(8, 1), hole(1), run(1, 2)],
-        ),
-        (
-            sent("5\r\nhello\r").lost(1).sent("0\r\n\r\n"),
-            vec![run(9, 1), hole(1)],
-        ),
-        (
-            sent("5\r\nhell").lost(2).sent("\n0\r\n\r\n"),
-            vec![run(7, 1), hole(2), run(1, 2)],
-        ),
-        (
-            sent("5\r\nhello").lost(1).lost(1).sent("0\r\n\r\n"),
-            vec![run(8, 1), hole(2)],
-        ),
+        (sent("5\r\nhello").lost(2).sent("0\r\n\r\n"), vec![run(8, 1), hole(2)]),
+        (sent("5\r\nhello").lost(1).sent("\n0\r\n\r\n"), vec![run(8, 1), hole(1), run(1, 2)]),
+        (sent("5\r\nhello\r").lost(1).sent("0\r\n\r\n"), vec![run(9, 1), hole(1)]),
+        (sent("5\r\nhell").lost(2).sent("\n0\r\n\r\n"), vec![run(7, 1), hole(2), run(1, 2)]),
+        (sent("5\r\nhello").lost(1).lost(1).sent("0\r\n\r\n"), vec![run(8, 1), hole(2)]),
     ] {
         let chunk = &wire.chunks()[0];
-        assert_eq!(
-            (chunk.closing, chunk.unfinished),
-            (Closing::Lost, false),
-            "{wire:?}"
-        );
+        assert_eq!((chunk.closing, chunk.unfinished), (Closing::Lost, false), "{wire:?}");
         assert_eq!(chunk.trail.to_vec(), trail);
-        assert!(
-            matches!(wire.told().last(), Some(Told::Complete(_))),
-            "{wire:?}"
-        );
+        assert!(matches!(wire.told().last(), Some(Told::Complete(_))), "{wire:?}");
     }
     let chunk = &sent("5\r\nhello").lost(1).chunks()[0];
     assert_eq!((chunk.closing, chunk.unfinished), (Closing::Lost, false));
@@ -566,13 +401,8 @@ fn a_lost_closing_that_is_no_crlf_breaks_the_body() {
 fn a_hole_that_reaches_into_the_next_size_line_loses_the_body() {
     let wire = sent("5\r\nhel").lost(5).sent("\r\nabc\r\n0\r\n\r\n");
     let told = wire.told();
-    let [_, _, Told::Missing(3, 2), Told::End(chunk), Told::Lost] = &told[..] else {
-        panic!("{told:?}")
-    };
-    assert_eq!(
-        (chunk.received, chunk.closing, chunk.unfinished),
-        (3, Closing::Lost, false)
-    );
+    let [_, _, Told::Missing(3, 2), Told::End(chunk), Told::Lost] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((chunk.received, chunk.closing, chunk.unfinished), (3, Closing::Lost, false));
 }
 
 #[test]
@@ -590,9 +420,7 @@ fn a_hole_in_a_size_line_loses_the_body() {
 #[test]
 fn a_hole_in_a_trailer_section_loses_the_body_and_not_the_last_chunk() {
     let told = sent("0\r\nA: b\r\nX").lost(3).sent("\r\n\r\n").told();
-    let [Told::Last(last), Told::Lost] = &told[..] else {
-        panic!("{told:?}")
-    };
+    let [Told::Last(last), Told::Lost] = &told[..] else { panic!("{told:?}") };
     assert_eq!(last.trailers, [("A".to_owned(), "b".to_owned())]);
 }
 
@@ -600,15 +428,9 @@ fn a_hole_in_a_trailer_section_loses_the_body_and_not_the_last_chunk() {
 fn a_lost_closing_of_one_octet_or_two_is_not_guessed_where_line_feeds_are_bare() {
     let one = sent("5\nhello").lost(1).sent("3\nabc\n0\n\n");
     assert!(matches!(one.told().last(), Some(Told::Complete(_))));
-    assert_eq!(
-        (one.chunks()[0].closing, one.chunks()[1].size),
-        (Closing::Lost, 3)
-    );
+    assert_eq!((one.chunks()[0].closing, one.chunks()[1].size), (Closing::Lost, 3));
     let cr = sent("5\nhello").lost(1).sent("\n3\nabc\n0\n\n");
-    assert_eq!(
-        (cr.chunks()[0].closing, cr.chunks()[1].size),
-        (Closing::Lost, 3)
-    );
+    assert_eq!((cr.chunks()[0].closing, cr.chunks()[1].size), (Closing::Lost, 3));
     let two = sent("5\nhello").lost(2).sent("\nabc\n0\n\n");
     assert_eq!(two.told().last(), Some(&Told::Lost));
 }
@@ -620,31 +442,18 @@ fn the_record_keeps_as_much_payload_as_was_asked_for() {
     let stamp = Stamp::untimed(1);
     for octets in ["a\r\n012", "3456789\r\n"] {
         let bytes = Cow::Owned(octets.as_bytes().to_vec());
-        let mut piece = Piece {
-            at: 0,
-            bytes,
-            stamp,
-            released: stamp,
-            segment_start: true,
-        };
+        let mut piece = Piece { at: 0, bytes, stamp, released: stamp, segment_start: true };
         while let Some(step) = decoder.read(&mut piece) {
             tell(&mut told, step, 0);
         }
     }
-    let Some(Told::End(chunk)) = told.pop() else {
-        panic!("{told:?}")
-    };
-    assert_eq!(
-        (chunk.payload.as_slice(), chunk.received),
-        (&b"0123"[..], 10)
-    );
+    let Some(Told::End(chunk)) = told.pop() else { panic!("{told:?}") };
+    assert_eq!((chunk.payload.as_slice(), chunk.received), (&b"0123"[..], 10));
 }
 
 #[test]
 fn a_size_of_sixteen_digits_takes_no_memory() {
-    let wire = sent("ffffffffffffffff\r\nabc")
-        .lost(u64::MAX - 100)
-        .sent("x");
+    let wire = sent("ffffffffffffffff\r\nabc").lost(u64::MAX - 100).sent("x");
     let chunk = &wire.chunks()[0];
     assert_eq!((chunk.size, chunk.received), (u64::MAX, 4));
 }
@@ -666,15 +475,7 @@ fn body() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<u8>)> {
 /// Octets that chunked bodies are made of, and some others.
 fn octets() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(
-        prop_oneof![
-            Just(b'\r'),
-            Just(b'\n'),
-            Just(b'0'),
-            Just(b'2'),
-            Just(b';'),
-            Just(b' '),
-            any::<u8>()
-        ],
+        prop_oneof![Just(b'\r'), Just(b'\n'), Just(b'0'), Just(b'2'), Just(b';'), Just(b' '), any::<u8>()],
         0..60,
     )
 }

@@ -59,12 +59,7 @@ impl Connection {
         self.cut_head(direction, None, sink);
         self.finish_decoder(direction, sink);
         let half = self.half(direction);
-        let open: Vec<u64> = half
-            .tunnels
-            .iter()
-            .copied()
-            .chain(half.body.map(|body| body.index))
-            .collect();
+        let open: Vec<u64> = half.tunnels.iter().copied().chain(half.body.map(|body| body.index)).collect();
         for index in open {
             self.end_open(index, direction, sink);
         }
@@ -82,26 +77,13 @@ impl Connection {
         if let Some(place) = half.tunnels.iter().position(|tunnel| *tunnel == index) {
             half.tunnels.remove(place);
             let framing = Some(Framing::Tunnel);
-            let body = OpenBody {
-                index,
-                framing,
-                lacks: false,
-                half_closed: false,
-            };
+            let body = OpenBody { index, framing, lacks: false, half_closed: false };
             self.end_by_departure(&body, direction, sink);
         }
     }
 
-    fn end_by_departure(
-        &mut self,
-        body: &OpenBody,
-        direction: Direction,
-        sink: &mut impl HttpSink,
-    ) {
-        let (sender, receiver) = (
-            self.departure(direction),
-            self.departure(direction.reverse()),
-        );
+    fn end_by_departure(&mut self, body: &OpenBody, direction: Direction, sink: &mut impl HttpSink) {
+        let (sender, receiver) = (self.departure(direction), self.departure(direction.reverse()));
         let hole = self.half(direction).hole;
         let mut ending = Ending::by(body, hole, sender, receiver);
         if self.endpoints.is_none() && body.framing == Some(Framing::Close) {
@@ -109,17 +91,7 @@ impl Connection {
             ending.end = BodyEnd::Complete;
         }
         let Ending { end, stamp, reset } = ending;
-        self.body_event(
-            body.index,
-            direction,
-            BodyEvent::End {
-                end,
-                stamp,
-                reset,
-                fault: None,
-            },
-            sink,
-        );
+        self.body_event(body.index, direction, BodyEvent::End { end, stamp, reset, fault: None }, sink);
         self.message_over(body.index, direction, sink);
     }
 

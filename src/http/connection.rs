@@ -11,7 +11,7 @@ use super::exchanges::Exchanges;
 use super::half::{Departure, Half, OpenBody, Reading};
 use super::head::{Head, HeadStep};
 use super::search::Search;
-use super::start_line::{foreign, foreign_segment};
+use super::start_line::foreign;
 use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, Side};
 use crate::chunk::{ChunkToken, Decoder, FramingFault, Lenience, Step, piece as pieces};
 use crate::limits::Limits;
@@ -76,17 +76,8 @@ impl Connection {
     /// chunk keeps, at most [`Limits::payload`].
     #[must_use]
     pub fn new(opening: &Opening, limits: &Limits, keep_payload: usize) -> Self {
-        let Opening {
-            initiator,
-            responder,
-            handshake,
-            ..
-        } = *opening;
-        let endpoints = Some(Endpoints {
-            initiator,
-            responder,
-            handshake,
-        });
+        let Opening { initiator, responder, handshake, .. } = *opening;
+        let endpoints = Some(Endpoints { initiator, responder, handshake });
         let mut connection = Self::with(endpoints, None, limits, keep_payload);
         if !handshake {
             for direction in [Direction::Forward, Direction::Backward] {
@@ -139,10 +130,7 @@ impl Connection {
             StreamItem::Open(_) | StreamItem::Conflict(..) => {}
             StreamItem::Data(direction, piece) => {
                 // A borrowed view: what is split off later copies nothing.
-                let piece = Piece {
-                    bytes: piece.bytes.as_ref().into(),
-                    ..piece
-                };
+                let piece = Piece { bytes: piece.bytes.as_ref().into(), ..piece };
                 self.octets |= !piece.bytes.is_empty();
                 self.data(direction, piece, sink);
             }
@@ -170,12 +158,7 @@ impl Connection {
     }
 
     /// Reads a piece to its end.
-    pub(super) fn read(
-        &mut self,
-        direction: Direction,
-        mut piece: Piece<'_>,
-        sink: &mut impl HttpSink,
-    ) {
+    pub(super) fn read(&mut self, direction: Direction, mut piece: Piece<'_>, sink: &mut impl HttpSink) {
         let bounds = self.bounds;
         loop {
             let side = self.side(direction);
@@ -188,11 +171,7 @@ impl Connection {
                 Reading::Off => return,
                 Reading::Idle { blank } => {
                     // RFC 9112 §2.2: empty lines before a request-line are ignored.
-                    let lines = piece
-                        .bytes
-                        .iter()
-                        .take_while(|octet| matches!(octet, b'\r' | b'\n'))
-                        .count();
+                    let lines = piece.bytes.iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
                     if lines > 0 {
                         blank.get_or_insert(piece.stamp);
                         pieces::skip(&mut piece, lines);
@@ -203,7 +182,15 @@ impl Connection {
                 Reading::Head(head) => match head.push(&mut piece, bounds.head) {
                     HeadStep::More => return,
                     HeadStep::StartLine(side) => self.start_line(direction, side, sink),
-                    HeadStep::Whole => self.whole_head(direction, sink),
+                    HeadStep::Whole => {
+                        let tunnels = half.tunnels.len();
+                        self.whole_head(direction, sink);
+                        // What is left of the piece is the first of a tunnel.
+                        let opened = self.half(direction).tunnels.get(tunnels).copied();
+                        if let Some(index) = opened.filter(|_| !piece.bytes.is_empty()) {
+                            self.body_event(index, direction, BodyEvent::Data(piece.clone()), sink);
+                        }
+                    }
                     HeadStep::TooLong => {
                         self.cut_head(direction, Some(piece.stamp), sink);
                         self.search(direction, Some(piece.at));
@@ -211,8 +198,7 @@ impl Connection {
                     HeadStep::Unlike => self.unlike(direction, &mut piece, sink),
                 },
                 Reading::Length { left } => {
-                    let part =
-                        pieces::take(&mut piece, usize::try_from(*left).unwrap_or(usize::MAX));
+                    let part = pieces::take(&mut piece, usize::try_from(*left).unwrap_or(usize::MAX));
                     *left = left.saturating_sub(part.bytes.len() as u64);
                     let over = *left == 0;
                     let stamp = part.stamp;
@@ -235,36 +221,19 @@ impl Connection {
                             None => return,
                             Some(Step::Token(token)) => {
                                 let event = BodyEvent::Chunk(token);
-                                sink.event(HttpEvent::Body {
-                                    index: body.index,
-                                    side,
-                                    event,
-                                });
+                                sink.event(HttpEvent::Body { index: body.index, side, event });
                             }
                             Some(Step::Lenient(lenience, stamp)) => {
                                 sink.event(HttpEvent::Lenient(lenience, stamp))
                             }
                             Some(step) => {
-                                self.chunks_over(
-                                    direction,
-                                    step,
-                                    piece.stamp,
-                                    Some(piece.at),
-                                    sink,
-                                );
+                                self.chunks_over(direction, step, piece.stamp, Some(piece.at), sink);
                                 break;
                             }
                         }
                     }
                 }
                 Reading::Search(search) => {
-                    if side.is_none()
-                        && piece.segment_start
-                        && let Some(protocol) = foreign_segment(&piece.bytes)
-                    {
-                        self.not_http(protocol, sink);
-                        return;
-                    }
                     let Some(join) = search.read(&mut piece) else {
                         return;
                     };
@@ -286,12 +255,7 @@ impl Connection {
     }
 
     /// Reads over a gap.
-    pub(super) fn read_gap(
-        &mut self,
-        direction: Direction,
-        mut gap: Gap,
-        sink: &mut impl HttpSink,
-    ) {
+    pub(super) fn read_gap(&mut self, direction: Direction, mut gap: Gap, sink: &mut impl HttpSink) {
         let (base, noticed) = (gap.at, gap.noticed);
         while gap.len > 0 {
             let side = self.side(direction);
@@ -334,15 +298,9 @@ impl Connection {
                         match step {
                             Step::Token(token) => {
                                 let event = BodyEvent::Chunk(token);
-                                sink.event(HttpEvent::Body {
-                                    index: body.index,
-                                    side,
-                                    event,
-                                });
+                                sink.event(HttpEvent::Body { index: body.index, side, event });
                             }
-                            Step::Lenient(lenience, stamp) => {
-                                sink.event(HttpEvent::Lenient(lenience, stamp))
-                            }
+                            Step::Lenient(lenience, stamp) => sink.event(HttpEvent::Lenient(lenience, stamp)),
                             step => {
                                 self.chunks_over(direction, step, noticed, Some(base), sink);
                                 break;
@@ -365,11 +323,7 @@ impl Connection {
     fn length_over(&mut self, direction: Direction, stamp: Stamp, sink: &mut impl HttpSink) {
         self.half(direction).reading = Reading::Idle { blank: None };
         let lacks = self.half(direction).body.is_some_and(|body| body.lacks);
-        let end = if lacks {
-            BodyEnd::Lost
-        } else {
-            BodyEnd::Complete
-        };
+        let end = if lacks { BodyEnd::Lost } else { BodyEnd::Complete };
         self.end_body(direction, end, Some(stamp), None, sink);
     }
 
@@ -389,13 +343,7 @@ impl Connection {
                 self.end_body(direction, BodyEnd::Complete, Some(stamp), None, sink);
             }
             Step::Broken(fault) => {
-                self.end_body(
-                    direction,
-                    BodyEnd::Broken,
-                    Some(fault.stamp),
-                    Some(fault),
-                    sink,
-                );
+                self.end_body(direction, BodyEnd::Broken, Some(fault.stamp), Some(fault), sink);
                 self.search(direction, base);
             }
             _ => {
@@ -428,20 +376,18 @@ impl Connection {
             return;
         }
         // Something else than a message where one is due: nothing is read
-        // until the stream is joined. A segment that begins here may be a
-        // place for that.
-        let base = head.at().unwrap_or(piece.at);
-        self.search(direction, Some(base));
+        // until the stream is joined, which may be at one of its segments.
+        let Some(head) = self.take_head(direction) else { return };
+        self.search(direction, Some(head.at().unwrap_or(piece.at)));
+        for part in head.pieces() {
+            self.read(direction, part, sink);
+        }
     }
 
     /// Nothing is interpreted until the direction is joined again.
     pub(super) fn search(&mut self, direction: Direction, base: Option<u64>) {
         let side = self.side(direction);
-        let Bounds {
-            join_window,
-            size_line,
-            ..
-        } = self.bounds;
+        let Bounds { join_window, size_line, .. } = self.bounds;
         self.half(direction).reading = match self.endpoints {
             // Raw responses have no segments to join at.
             None => Reading::Off,
@@ -471,12 +417,7 @@ impl Connection {
                 search.know_side(side);
             }
         }
-        if let Some(Endpoints {
-            initiator,
-            responder,
-            ..
-        }) = self.endpoints
-        {
+        if let Some(Endpoints { initiator, responder, .. }) = self.endpoints {
             let (client, server) = match client {
                 Direction::Forward => (initiator, responder),
                 Direction::Backward => (responder, initiator),
@@ -487,13 +428,7 @@ impl Connection {
 
     /// Whose messages go in a direction, once that is known.
     pub(super) fn side(&self, direction: Direction) -> Option<Side> {
-        self.client.map(|client| {
-            if client == direction {
-                Side::Request
-            } else {
-                Side::Response
-            }
-        })
+        self.client.map(|client| if client == direction { Side::Request } else { Side::Response })
     }
 
     pub(super) fn half(&mut self, direction: Direction) -> &mut Half {
@@ -511,12 +446,7 @@ impl Connection {
     }
 
     pub(super) fn decoder(&self) -> Box<Decoder> {
-        let Bounds {
-            size_line,
-            trailer,
-            keep_payload,
-            ..
-        } = self.bounds;
+        let Bounds { size_line, trailer, keep_payload, .. } = self.bounds;
         Box::new(Decoder::with_limits(size_line, trailer, keep_payload))
     }
 
@@ -532,12 +462,7 @@ impl Connection {
         }
     }
 
-    fn open_body_event(
-        &mut self,
-        direction: Direction,
-        event: BodyEvent<'_>,
-        sink: &mut impl HttpSink,
-    ) {
+    fn open_body_event(&mut self, direction: Direction, event: BodyEvent<'_>, sink: &mut impl HttpSink) {
         if let Some(body) = self.half(direction).body {
             self.body_event(body.index, direction, event, sink);
         }
@@ -557,12 +482,7 @@ impl Connection {
         let half_closed = self.departure(direction.reverse()).is_some();
         let decoder = (framing == Some(Framing::Chunked)).then(|| self.decoder());
         let half = self.half(direction);
-        half.body = Some(OpenBody {
-            index,
-            framing,
-            lacks: false,
-            half_closed,
-        });
+        half.body = Some(OpenBody { index, framing, lacks: false, half_closed });
         half.reading = match (framing, decoder) {
             (Some(Framing::Chunked), Some(decoder)) => Reading::Chunked(decoder),
             (Some(Framing::ContentLength(left)), _) if left > 0 => Reading::Length { left },
@@ -587,27 +507,12 @@ impl Connection {
         let Some(body) = self.half(direction).body.take() else {
             return;
         };
-        self.body_event(
-            body.index,
-            direction,
-            BodyEvent::End {
-                end,
-                stamp,
-                reset: false,
-                fault,
-            },
-            sink,
-        );
+        self.body_event(body.index, direction, BodyEvent::End { end, stamp, reset: false, fault }, sink);
         self.message_over(body.index, direction, sink);
     }
 
     /// One message of an exchange is over.
-    pub(super) fn message_over(
-        &mut self,
-        index: u64,
-        direction: Direction,
-        sink: &mut impl HttpSink,
-    ) {
+    pub(super) fn message_over(&mut self, index: u64, direction: Direction, sink: &mut impl HttpSink) {
         if let Some(side) = self.side(direction)
             && self.exchanges.over(index, side)
         {

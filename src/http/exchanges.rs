@@ -71,12 +71,7 @@ impl Exchanges {
 
     /// A request: its exchange's number, and one that is given up for it where
     /// more than `limit` await their response.
-    pub(super) fn request(
-        &mut self,
-        method: Method,
-        passed_over: u64,
-        limit: usize,
-    ) -> (u64, Option<u64>) {
+    pub(super) fn request(&mut self, method: Method, passed_over: u64, limit: usize) -> (u64, Option<u64>) {
         if self.passed_over != passed_over {
             self.passed_over = passed_over;
             // A client that doesn't pipeline has its answer when it asks again.
@@ -87,11 +82,7 @@ impl Exchanges {
         }
         let index = self.add(Response::Awaited, method, passed_over);
         self.awaited += 1;
-        let given_up = if self.awaited > limit {
-            self.give_up_first()
-        } else {
-            None
-        };
+        let given_up = if self.awaited > limit { self.give_up_first() } else { None };
         (index, given_up)
     }
 
@@ -99,11 +90,7 @@ impl Exchanges {
     /// side is known. A joined request awaits no response: the one that is
     /// awaited answers the request whose body it goes on with.
     pub(super) fn joined(&mut self, side: Side) -> u64 {
-        let response = if side == Side::Response {
-            Response::Begun
-        } else {
-            Response::Over
-        };
+        let response = if side == Side::Response { Response::Begun } else { Response::Over };
         let index = self.add(response, Method::Other, 0);
         if let Some(exchange) = self.get_mut(index) {
             exchange.request_over = side == Side::Response;
@@ -137,21 +124,14 @@ impl Exchanges {
     /// A final response: its exchange, by number. Where its request wasn't
     /// seen it has one of its own.
     pub(super) fn respond(&mut self) -> Answered {
-        let of_its_own = Answered {
-            index: self.next,
-            method: Method::Other,
-            undecided: None,
-            passed: Vec::new(),
-        };
+        let of_its_own =
+            Answered { index: self.next, method: Method::Other, undecided: None, passed: Vec::new() };
         if self.take_unseen() {
             self.joined(Side::Response);
             return of_its_own;
         }
         let (mut first, mut certain) = (None, None);
-        for exchange in self
-            .exchanges_mut()
-            .filter(|exchange| exchange.response == Response::Awaited)
-        {
+        for exchange in self.exchanges_mut().filter(|exchange| exchange.response == Response::Awaited) {
             first.get_or_insert(exchange.index);
             if !exchange.doubtful {
                 certain = Some(exchange.index);
@@ -163,10 +143,7 @@ impl Exchanges {
             return of_its_own;
         };
         let mut passed = Vec::new();
-        for exchange in self
-            .exchanges_mut()
-            .take_while(|exchange| exchange.index < index)
-        {
+        for exchange in self.exchanges_mut().take_while(|exchange| exchange.index < index) {
             if exchange.response == Response::Awaited {
                 exchange.response = Response::Over;
                 passed.push(exchange.index);
@@ -184,12 +161,7 @@ impl Exchanges {
             method = exchange.method;
             undecided = exchange.undecided.take();
         }
-        Answered {
-            index,
-            method,
-            undecided,
-            passed,
-        }
+        Answered { index, method, undecided, passed }
     }
 
     /// A response was lost where one was due: the exchange that it belongs to,
@@ -231,10 +203,7 @@ impl Exchanges {
         exchange.response = Response::Over;
         let index = exchange.index;
         self.awaited = self.awaited.saturating_sub(1);
-        match due
-            .checked_sub(1)
-            .and_then(|before| self.queue.get_mut(before))
-        {
+        match due.checked_sub(1).and_then(|before| self.queue.get_mut(before)) {
             Some(Slot::Unseen(count)) => *count = count.saturating_add(1),
             _ => self.queue.insert(due, Slot::Unseen(1)),
         }
@@ -276,15 +245,12 @@ impl Exchanges {
     /// Requests whose body depends on a response, and the packet that ended
     /// their head; their body is decided now.
     pub(super) fn decide(&mut self) -> Option<(u64, Stamp)> {
-        self.exchanges_mut()
-            .find_map(|exchange| Some((exchange.index, exchange.undecided.take()?)))
+        self.exchanges_mut().find_map(|exchange| Some((exchange.index, exchange.undecided.take()?)))
     }
 
     /// The numbers of all that aren't over, in order.
     pub(super) fn indices(&mut self) -> Vec<u64> {
-        self.exchanges_mut()
-            .map(|exchange| exchange.index)
-            .collect()
+        self.exchanges_mut().map(|exchange| exchange.index).collect()
     }
 
     /// Nothing more comes of an exchange: whether it was open until now.
@@ -293,8 +259,7 @@ impl Exchanges {
             .queue
             .iter()
             .position(|slot| matches!(slot, Slot::Exchange(exchange) if exchange.index == index));
-        let Some(Slot::Exchange(exchange)) = place.and_then(|place| self.queue.remove(place))
-        else {
+        let Some(Slot::Exchange(exchange)) = place.and_then(|place| self.queue.remove(place)) else {
             return false;
         };
         if exchange.response == Response::Awaited {

@@ -16,10 +16,7 @@ pub(super) struct Delimiter {
 
 impl Delimiter {
     fn plain(framing: Framing) -> Self {
-        Self {
-            framing: Ok(framing),
-            remarks: SmallVec::new(),
-        }
+        Self { framing: Ok(framing), remarks: SmallVec::new() }
     }
 }
 
@@ -92,14 +89,8 @@ pub(super) fn has_upgrade(fields: Option<&Fields>) -> bool {
 
 /// The members of all fields of a name, read as lists (RFC 9110 §5.6.1).
 fn members<'a>(fields: Option<&'a Fields>, name: &'static str) -> impl Iterator<Item = &'a str> {
-    let values = fields
-        .into_iter()
-        .flatten()
-        .filter(move |(field, _)| field.eq_ignore_ascii_case(name));
-    values
-        .flat_map(|(_, value)| value.split(','))
-        .map(str::trim)
-        .filter(|member| !member.is_empty())
+    let values = fields.into_iter().flatten().filter(move |(field, _)| field.eq_ignore_ascii_case(name));
+    values.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|member| !member.is_empty())
 }
 
 #[derive(Debug)]
@@ -164,18 +155,11 @@ impl Declared {
                 remarks.push(Lenience::CodingInHttp10);
             }
         }
-        Self {
-            coding,
-            length,
-            remarks,
-        }
+        Self { coding, length, remarks }
     }
 
     fn into(self, framing: Result<Framing, String>) -> Delimiter {
-        Delimiter {
-            framing,
-            remarks: self.remarks,
-        }
+        Delimiter { framing, remarks: self.remarks }
     }
 
     /// RFC 9112 §6.3, rules 5 to 8; an invalid length is an unrecoverable error.
@@ -191,10 +175,7 @@ impl Declared {
 
 /// RFC 9110 §8.6: `Content-Length = 1*DIGIT`.
 fn length(text: &str) -> Option<u64> {
-    text.bytes()
-        .all(|octet| octet.is_ascii_digit())
-        .then(|| text.parse().ok())
-        .flatten()
+    text.bytes().all(|octet| octet.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 #[cfg(test)]
@@ -202,22 +183,12 @@ mod tests {
     use super::*;
 
     fn fields(fields: &[(&str, &str)]) -> Option<Fields> {
-        Some(
-            fields
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect(),
-        )
+        Some(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
     }
 
     fn response(status: u16, list: &[(&str, &str)]) -> ResponseHead {
         let version = Some("HTTP/1.1".to_owned());
-        ResponseHead {
-            status: Some(status),
-            version,
-            fields: fields(list),
-            ..Default::default()
-        }
+        ResponseHead { status: Some(status), version, fields: fields(list), ..Default::default() }
     }
 
     fn read(list: &[(&str, &str)]) -> (Option<Framing>, Vec<Lenience>) {
@@ -227,44 +198,23 @@ mod tests {
 
     #[test]
     fn a_response_is_chunked_by_its_last_coding() {
+        assert_eq!(read(&[("Transfer-Encoding", "chunked")]), (Some(Framing::Chunked), vec![]));
+        assert_eq!(read(&[("transfer-ENCODING", "gzip , chUnked")]), (Some(Framing::Chunked), vec![]));
         assert_eq!(
-            read(&[("Transfer-Encoding", "chunked")]),
-            (Some(Framing::Chunked), vec![])
-        );
-        assert_eq!(
-            read(&[("transfer-ENCODING", "gzip , chUnked")]),
-            (Some(Framing::Chunked), vec![])
-        );
-        assert_eq!(
-            read(&[
-                ("Transfer-Encoding", "gzip"),
-                ("Transfer-Encoding", "chunked")
-            ]),
+            read(&[("Transfer-Encoding", "gzip"), ("Transfer-Encoding", "chunked")]),
             (Some(Framing::Chunked), vec![])
         );
         let to_the_close = (Some(Framing::Close), vec![Lenience::NotChunkedLast]);
-        assert_eq!(
-            read(&[("Transfer-Encoding", "chunked, gzip")]),
-            to_the_close
-        );
+        assert_eq!(read(&[("Transfer-Encoding", "chunked, gzip")]), to_the_close);
         assert_eq!(read(&[("Transfer-Encoding", "identity")]), to_the_close);
         assert_eq!(read(&[("Transfer-Encoding", "xchunked")]), to_the_close);
-        assert_eq!(
-            read(&[("Transfer-Encoding", "")]),
-            (Some(Framing::Close), vec![])
-        );
+        assert_eq!(read(&[("Transfer-Encoding", "")]), (Some(Framing::Close), vec![]));
     }
 
     #[test]
     fn chunked_twice_is_read_once_and_said() {
         let twice = (Some(Framing::Chunked), vec![Lenience::ChunkedTwice]);
-        assert_eq!(
-            read(&[
-                ("Transfer-Encoding", "chunked"),
-                ("Transfer-Encoding", "chunked")
-            ]),
-            twice
-        );
+        assert_eq!(read(&[("Transfer-Encoding", "chunked"), ("Transfer-Encoding", "chunked")]), twice);
         assert_eq!(read(&[("Transfer-Encoding", "chunked, chunked")]), twice);
     }
 
@@ -291,23 +241,15 @@ mod tests {
 
     #[test]
     fn lengths_agree_or_the_framing_is_invalid() {
-        assert_eq!(
-            read(&[("Content-Length", "5")]),
-            (Some(Framing::ContentLength(5)), vec![])
-        );
+        assert_eq!(read(&[("Content-Length", "5")]), (Some(Framing::ContentLength(5)), vec![]));
         let twice = (Some(Framing::ContentLength(5)), vec![Lenience::LengthTwice]);
-        assert_eq!(
-            read(&[("Content-Length", "5"), ("content-length", "5")]),
-            twice
-        );
+        assert_eq!(read(&[("Content-Length", "5"), ("content-length", "5")]), twice);
         assert_eq!(read(&[("Content-Length", "5, 5")]), twice);
         for invalid in ["5, 6", "-1", "+5", "0x5", "5 5", "18446744073709551616"] {
             assert_eq!(read(&[("Content-Length", invalid)]).0, None, "{invalid}");
         }
-        let different = of_response(
-            &response(200, &[("Content-Length", "5"), ("Content-Length", "6")]),
-            Method::Other,
-        );
+        let different =
+            of_response(&response(200, &[("Content-Length", "5"), ("Content-Length", "6")]), Method::Other);
         assert_eq!(
             different.framing.unwrap_err(),
             "Content-Length is given as \"5\" and as \"6\" (RFC 9112, section 6.3)"
@@ -318,36 +260,18 @@ mod tests {
     fn some_responses_have_no_body_whatever_they_declare() {
         let chunked = [("Transfer-Encoding", "chunked")];
         for status in [100, 103, 204, 304] {
-            assert_eq!(
-                of_response(&response(status, &chunked), Method::Other).framing,
-                Ok(Framing::None)
-            );
+            assert_eq!(of_response(&response(status, &chunked), Method::Other).framing, Ok(Framing::None));
         }
-        assert_eq!(
-            of_response(&response(200, &chunked), Method::Head).framing,
-            Ok(Framing::None)
-        );
-        assert_eq!(
-            of_response(&response(200, &chunked), Method::Connect).framing,
-            Ok(Framing::Tunnel)
-        );
-        assert_eq!(
-            of_response(&response(407, &chunked), Method::Connect).framing,
-            Ok(Framing::Chunked)
-        );
-        assert_eq!(
-            of_response(&response(101, &[]), Method::Other).framing,
-            Ok(Framing::Tunnel)
-        );
+        assert_eq!(of_response(&response(200, &chunked), Method::Head).framing, Ok(Framing::None));
+        assert_eq!(of_response(&response(200, &chunked), Method::Connect).framing, Ok(Framing::Tunnel));
+        assert_eq!(of_response(&response(407, &chunked), Method::Connect).framing, Ok(Framing::Chunked));
+        assert_eq!(of_response(&response(101, &[]), Method::Other).framing, Ok(Framing::Tunnel));
     }
 
     #[test]
     fn without_any_framing_a_request_has_no_body_and_a_response_goes_to_the_close() {
         assert_eq!(read(&[]), (Some(Framing::Close), vec![]));
-        let request = RequestHead {
-            fields: fields(&[("Host", "a")]),
-            ..Default::default()
-        };
+        let request = RequestHead { fields: fields(&[("Host", "a")]), ..Default::default() };
         assert_eq!(of_request(&request).framing, Ok(Framing::None));
     }
 

@@ -72,22 +72,12 @@ pub(super) struct Ending {
 
 impl Half {
     pub(super) fn new(reading: Reading) -> Self {
-        Self {
-            reading,
-            body: None,
-            tunnels: SmallVec::new(),
-            hole: false,
-            passed_over: 0,
-            departure: None,
-        }
+        Self { reading, body: None, tunnels: SmallVec::new(), hole: false, passed_over: 0, departure: None }
     }
 
     /// Its sender left; of several such packets the first counts.
     pub(super) fn left(&mut self, stamp: Stamp, reset: bool) {
-        if self
-            .departure
-            .is_none_or(|other| stamp.frame < other.stamp.frame)
-        {
+        if self.departure.is_none_or(|other| stamp.frame < other.stamp.frame) {
             self.departure = Some(Departure { stamp, reset });
         }
     }
@@ -116,14 +106,7 @@ impl Ending {
             }
             (Some(sender), _) => {
                 let delimits = tunnel || body.framing == Some(Framing::Close);
-                (
-                    Some(sender),
-                    if delimits && !sender.reset {
-                        BodyEnd::Complete
-                    } else {
-                        BodyEnd::Truncated
-                    },
-                )
+                (Some(sender), if delimits && !sender.reset { BodyEnd::Complete } else { BodyEnd::Truncated })
             }
             (None, Some(receiver)) => (Some(receiver), BodyEnd::Aborted),
         };

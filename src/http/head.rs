@@ -35,6 +35,7 @@ struct Part {
     at: u64,
     stamp: Stamp,
     released: Stamp,
+    segment_start: bool,
 }
 
 /// What a piece makes of a head.
@@ -48,7 +49,7 @@ pub(super) enum HeadStep {
     Whole,
     /// No head begins so. Nothing of this piece was taken.
     Unlike,
-    /// It is longer than a head may be.
+    /// It is longer than a head may be; what is left of the piece lies behind.
     TooLong,
 }
 
@@ -79,67 +80,62 @@ impl Head {
         if self.side.is_none() {
             return self.push_start_line(piece, limit);
         }
-        while let Some(end) = memchr::memchr(b'\n', &piece.bytes) {
-            self.take(piece, end + 1);
-            if self.octets.len() > limit {
+        while !piece.bytes.is_empty() {
+            let room = self.room(limit);
+            if room == 0 {
                 return HeadStep::TooLong;
             }
-            if self.end_line() {
-                return HeadStep::Whole;
+            let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+            match memchr::memchr(b'\n', octets) {
+                None => self.take(piece, room),
+                Some(end) => {
+                    self.take(piece, end + 1);
+                    if self.end_line() {
+                        return HeadStep::Whole;
+                    }
+                }
             }
         }
-        self.take(piece, piece.bytes.len());
-        if self.octets.len() > limit {
-            HeadStep::TooLong
-        } else {
-            HeadStep::More
-        }
+        HeadStep::More
     }
 
     fn push_start_line(&mut self, piece: &mut Piece<'_>, limit: usize) -> HeadStep {
-        let mut count = 0;
-        for &octet in piece.bytes.iter() {
-            count += 1;
+        let room = self.room(limit);
+        if room == 0 {
+            return HeadStep::TooLong;
+        }
+        for (place, &octet) in piece.bytes.iter().take(room).enumerate() {
             match self.start_line.push(octet) {
                 LineStep::More => {}
                 LineStep::Not => return HeadStep::Unlike,
                 LineStep::Done(side) => {
-                    self.take(piece, count);
+                    self.take(piece, place + 1);
                     self.end_line();
                     self.side = Some(side);
-                    return if self.octets.len() > limit {
-                        HeadStep::TooLong
-                    } else {
-                        HeadStep::StartLine(side)
-                    };
+                    return HeadStep::StartLine(side);
                 }
             }
         }
-        self.take(piece, count);
-        if self.octets.len() > limit {
-            HeadStep::TooLong
-        } else {
-            HeadStep::More
-        }
+        self.take(piece, room);
+        HeadStep::More
     }
 
-    /// Takes octets off a piece whatever they are.
+    /// How many octets it may still have.
+    fn room(&self, limit: usize) -> usize {
+        limit.saturating_sub(self.octets.len())
+    }
+
+    /// Takes the first `count` octets (all, if there are fewer) off a piece,
+    /// whatever they are.
     pub(super) fn take(&mut self, piece: &mut Piece<'_>, count: usize) {
-        let Some(octets) = piece.bytes.get(..count).filter(|octets| !octets.is_empty()) else {
+        let octets = piece.bytes.get(..count).unwrap_or(&piece.bytes);
+        if octets.is_empty() {
             return;
-        };
-        if self
-            .parts
-            .last()
-            .is_none_or(|part| part.stamp != piece.stamp || part.released != piece.released)
-        {
-            let (stamp, released) = (piece.stamp, piece.released);
-            self.parts.push(Part {
-                start: self.octets.len(),
-                at: piece.at,
-                stamp,
-                released,
-            });
+        }
+        let other = |part: &Part| part.stamp != piece.stamp || part.released != piece.released;
+        if piece.segment_start || self.parts.last().is_none_or(other) {
+            let Piece { at, stamp, released, segment_start, .. } = *piece;
+            self.parts.push(Part { start: self.octets.len(), at, stamp, released, segment_start });
         }
         self.octets.extend_from_slice(octets);
         pieces::skip(piece, count);
@@ -164,16 +160,13 @@ impl Head {
     /// Its octets so far, in the pieces that they came in.
     pub(super) fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
         self.parts.iter().enumerate().map(|(place, part)| {
-            let end = self
-                .parts
-                .get(place + 1)
-                .map_or(self.octets.len(), |next| next.start);
+            let end = self.parts.get(place + 1).map_or(self.octets.len(), |next| next.start);
             Piece {
                 at: part.at,
                 bytes: self.octets.get(part.start..end).unwrap_or_default().into(),
                 stamp: part.stamp,
                 released: part.released,
-                segment_start: false,
+                segment_start: part.segment_start,
             }
         })
     }
@@ -191,10 +184,7 @@ impl Head {
     /// The offset behind its last octet so far.
     pub(super) fn end(&self) -> Option<u64> {
         let part = self.parts.last()?;
-        Some(
-            part.at
-                .saturating_add(self.octets.len().saturating_sub(part.start) as u64),
-        )
+        Some(part.at.saturating_add(self.octets.len().saturating_sub(part.start) as u64))
     }
 
     /// The packet of its first octet.
@@ -208,11 +198,7 @@ impl Head {
     }
 
     fn stamp_of(&self, offset: usize) -> Option<Stamp> {
-        self.parts
-            .iter()
-            .rev()
-            .find(|part| part.start <= offset)
-            .map(|part| part.stamp)
+        self.parts.iter().rev().find(|part| part.start <= offset).map(|part| part.stamp)
     }
 
     /// What its whole lines say of a request.
@@ -220,25 +206,14 @@ impl Head {
         let (line, fields, remarks) = self.lines();
         let mut words = line.split(' ');
         let mut word = || words.next().map(str::to_owned);
-        let head = RequestHead {
-            method: word(),
-            target: word(),
-            version: word(),
-            fields,
-            stamp: self.first(),
-        };
+        let head =
+            RequestHead { method: word(), target: word(), version: word(), fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
         } else {
-            RequestHead {
-                stamp: self.first(),
-                ..Default::default()
-            }
+            RequestHead { stamp: self.first(), ..Default::default() }
         };
-        Said {
-            head: Box::new(head),
-            remarks,
-        }
+        Said { head: Box::new(head), remarks }
     }
 
     /// What its whole lines say of a response.
@@ -248,25 +223,13 @@ impl Head {
         let version = words.next().map(str::to_owned);
         let status = words.next().and_then(|status| status.parse().ok());
         let reason = Some(words.next().unwrap_or_default().trim_end().to_owned());
-        let head = ResponseHead {
-            status,
-            reason,
-            version,
-            fields,
-            stamp: self.first(),
-        };
+        let head = ResponseHead { status, reason, version, fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
         } else {
-            ResponseHead {
-                stamp: self.first(),
-                ..Default::default()
-            }
+            ResponseHead { stamp: self.first(), ..Default::default() }
         };
-        Said {
-            head: Box::new(head),
-            remarks,
-        }
+        Said { head: Box::new(head), remarks }
     }
 
     /// The start line without its end, the fields, and what is to be said.
@@ -276,20 +239,12 @@ impl Head {
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
         let line = String::from_utf8_lossy(fields::without_end(line)).into_owned();
         let read = fields::parse(rest);
-        let blank = self
-            .blank
-            .map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
-        let bare_lf = self
-            .bare_lf
-            .and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
+        let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
+        let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
         let others = read
             .remarks
             .iter()
             .filter_map(|(lenience, line)| Some((*lenience, self.stamp_of(start + line)?)));
-        (
-            line,
-            Some(read.fields),
-            blank.into_iter().chain(bare_lf).chain(others).collect(),
-        )
+        (line, Some(read.fields), blank.into_iter().chain(bare_lf).chain(others).collect())
     }
 }

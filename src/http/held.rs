@@ -17,13 +17,7 @@ pub(super) struct Held {
 
 #[derive(Debug)]
 enum Item {
-    Octets {
-        at: u64,
-        len: usize,
-        stamp: Stamp,
-        released: Stamp,
-        segment_start: bool,
-    },
+    Octets { at: u64, len: usize, stamp: Stamp, released: Stamp, segment_start: bool },
     Gap(Gap),
 }
 
@@ -51,12 +45,7 @@ impl Held {
             return;
         };
         self.octets.extend_from_slice(octets);
-        if let Some(Item::Octets {
-            len,
-            stamp,
-            released,
-            ..
-        }) = self.items.back_mut()
+        if let Some(Item::Octets { len, stamp, released, .. }) = self.items.back_mut()
             && !piece.segment_start
             && *stamp == piece.stamp
             && *released == piece.released
@@ -107,13 +96,7 @@ impl Held {
         let mut start = self.gone;
         self.items.iter().map(move |item| match item {
             Item::Gap(gap) => Part::Gap(*gap),
-            Item::Octets {
-                at,
-                len,
-                stamp,
-                released,
-                segment_start,
-            } => {
+            Item::Octets { at, len, stamp, released, segment_start } => {
                 let end = start.saturating_add(*len);
                 let bytes = self.octets.get(start..end).unwrap_or_default().into();
                 start = end;

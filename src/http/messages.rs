@@ -20,17 +20,8 @@ const TUNNELS: usize = 4;
 
 impl Connection {
     /// A start line is whole: it tells who is who.
-    pub(super) fn start_line(
-        &mut self,
-        direction: Direction,
-        side: Side,
-        sink: &mut impl HttpSink,
-    ) {
-        let client = if side == Side::Request {
-            direction
-        } else {
-            direction.reverse()
-        };
+    pub(super) fn start_line(&mut self, direction: Direction, side: Side, sink: &mut impl HttpSink) {
+        let client = if side == Side::Request { direction } else { direction.reverse() };
         if self.client.is_some_and(|known| known != client) {
             // Both directions send requests, or both responses.
             let base = self.take_head(direction).and_then(|head| head.at());
@@ -71,11 +62,7 @@ impl Connection {
             Some(Side::Response) => {
                 let said = head.response();
                 // RFC 9110 §15.2: interim responses precede the final one.
-                if said
-                    .head
-                    .status
-                    .is_some_and(|status| matches!(status, 100 | 102..=199))
-                {
+                if said.head.status.is_some_and(|status| matches!(status, 100 | 102..=199)) {
                     remark(&said.remarks, sink);
                     self.exchanges.interim = Some(said.head);
                     return;
@@ -85,10 +72,7 @@ impl Connection {
                 let answered = self.answer(sink);
                 let delimiter = framing::of_response(&said.head, answered.method);
                 let index = answered.index;
-                sink.event(HttpEvent::Response {
-                    index,
-                    head: said.head,
-                });
+                sink.event(HttpEvent::Response { index, head: said.head });
                 if delimiter.framing == Ok(Framing::Tunnel) {
                     if h2c {
                         self.to_http2(&answered, direction, first, sink);
@@ -107,12 +91,7 @@ impl Connection {
     /// A head ends before its empty line, since octets lack or since it is too
     /// long. Where `lost` names the packet at which that was clear, its body
     /// is lost too; else the connection ended, and its body is open.
-    pub(super) fn cut_head(
-        &mut self,
-        direction: Direction,
-        lost: Option<Stamp>,
-        sink: &mut impl HttpSink,
-    ) {
+    pub(super) fn cut_head(&mut self, direction: Direction, lost: Option<Stamp>, sink: &mut impl HttpSink) {
         let Some(head) = self.take_head(direction) else {
             return;
         };
@@ -130,18 +109,11 @@ impl Connection {
             Side::Response => {
                 let said = head.response();
                 remark(&said.remarks, sink);
-                if said
-                    .head
-                    .status
-                    .is_some_and(|status| matches!(status, 100 | 102..=199))
-                {
+                if said.head.status.is_some_and(|status| matches!(status, 100 | 102..=199)) {
                     return;
                 }
                 let answered = self.answer(sink);
-                sink.event(HttpEvent::Response {
-                    index: answered.index,
-                    head: said.head,
-                });
+                sink.event(HttpEvent::Response { index: answered.index, head: said.head });
                 self.no_tunnel(&answered, direction, sink);
                 answered.index
             }
@@ -150,12 +122,7 @@ impl Connection {
     }
 
     /// Octets lack where a message was due.
-    pub(super) fn message_lost(
-        &mut self,
-        direction: Direction,
-        noticed: Stamp,
-        sink: &mut impl HttpSink,
-    ) {
+    pub(super) fn message_lost(&mut self, direction: Direction, noticed: Stamp, sink: &mut impl HttpSink) {
         match self.side(direction) {
             Some(Side::Response) => {
                 let Some(answered) = self.exchanges.response_lost() else {
@@ -195,6 +162,7 @@ impl Connection {
         half.passed_over = half.passed_over.saturating_add(skipped);
         let handshake = self.endpoints.is_some_and(|endpoints| endpoints.handshake);
         let side = match join.found {
+            Found::Foreign(protocol) => return self.not_http(protocol, sink),
             Found::StartLine(side) => side,
             // Of an unknown stream, chunks are a server's, most likely.
             Found::Chunk => self.side(direction).unwrap_or(match direction {
@@ -202,16 +170,9 @@ impl Connection {
                 _ => Side::Response,
             }),
         };
-        self.roles(
-            if side == Side::Request {
-                direction
-            } else {
-                direction.reverse()
-            },
-            sink,
-        );
+        self.roles(if side == Side::Request { direction } else { direction.reverse() }, sink);
         match join.found {
-            Found::StartLine(_) => {
+            Found::StartLine(_) | Found::Foreign(_) => {
                 // A stream that begins with a head has its ordinary start.
                 if skipped > 0 {
                     sink.event(HttpEvent::Joined(side, skipped, stamp));
@@ -222,23 +183,10 @@ impl Connection {
                 sink.event(HttpEvent::Joined(side, skipped, stamp));
                 let index = self.exchanges.joined(side);
                 sink.event(match side {
-                    Side::Request => HttpEvent::Request {
-                        index,
-                        head: Box::default(),
-                    },
-                    Side::Response => HttpEvent::Response {
-                        index,
-                        head: Box::default(),
-                    },
+                    Side::Request => HttpEvent::Request { index, head: Box::default() },
+                    Side::Response => HttpEvent::Response { index, head: Box::default() },
                 });
-                self.begin_body(
-                    index,
-                    direction,
-                    Some(Framing::Chunked),
-                    Some(skipped),
-                    stamp,
-                    sink,
-                );
+                self.begin_body(index, direction, Some(Framing::Chunked), Some(skipped), stamp, sink);
             }
         }
         for part in held.iter() {
@@ -262,12 +210,8 @@ impl Connection {
             server.passed_over.saturating_add(searched)
         });
         let (index, given_up) =
-            self.exchanges
-                .request(Method::of(&said.head), passed_over, self.bounds.pipelined);
-        sink.event(HttpEvent::Request {
-            index,
-            head: said.head,
-        });
+            self.exchanges.request(Method::of(&said.head), passed_over, self.bounds.pipelined);
+        sink.event(HttpEvent::Request { index, head: said.head });
         if let Some(index) = given_up.filter(|index| self.exchanges.remove_over(*index)) {
             sink.event(HttpEvent::ExchangeEnd { index });
         }
@@ -309,11 +253,7 @@ impl Connection {
             Ok(framing) => self.begin_body(index, direction, Some(framing), None, last, sink),
             Err(message) => {
                 self.begin_body(index, direction, None, None, last, sink);
-                let fault = FramingFault {
-                    chunk: None,
-                    stamp: first,
-                    message,
-                };
+                let fault = FramingFault { chunk: None, stamp: first, message };
                 self.end_body(direction, BodyEnd::Broken, Some(first), Some(fault), sink);
                 self.search(direction, head.end());
             }
@@ -329,21 +269,8 @@ impl Connection {
         sink: &mut impl HttpSink,
     ) {
         let half_closed = self.departure(direction.reverse()).is_some();
-        self.half(direction).body = Some(OpenBody {
-            index,
-            framing: None,
-            lacks: false,
-            half_closed,
-        });
-        self.body_event(
-            index,
-            direction,
-            BodyEvent::Begin {
-                framing: None,
-                joined: None,
-            },
-            sink,
-        );
+        self.half(direction).body = Some(OpenBody { index, framing: None, lacks: false, half_closed });
+        self.body_event(index, direction, BodyEvent::Begin { framing: None, joined: None }, sink);
         if lost.is_some() {
             self.end_body(direction, BodyEnd::Lost, lost, None, sink);
         }
@@ -360,12 +287,7 @@ impl Connection {
 
     /// A response that makes no tunnel: the request that asked for one has no
     /// body.
-    pub(super) fn no_tunnel(
-        &mut self,
-        answered: &Answered,
-        direction: Direction,
-        sink: &mut impl HttpSink,
-    ) {
+    pub(super) fn no_tunnel(&mut self, answered: &Answered, direction: Direction, sink: &mut impl HttpSink) {
         if let Some(stamp) = answered.undecided {
             self.empty_body(answered.index, direction.reverse(), stamp, sink);
         }
@@ -379,17 +301,9 @@ impl Connection {
         stamp: Stamp,
         sink: &mut impl HttpSink,
     ) {
-        let begin = BodyEvent::Begin {
-            framing: Some(Framing::None),
-            joined: None,
-        };
+        let begin = BodyEvent::Begin { framing: Some(Framing::None), joined: None };
         self.body_event(index, direction, begin, sink);
-        let end = BodyEvent::End {
-            end: BodyEnd::Complete,
-            stamp: Some(stamp),
-            reset: false,
-            fault: None,
-        };
+        let end = BodyEvent::End { end: BodyEnd::Complete, stamp: Some(stamp), reset: false, fault: None };
         self.body_event(index, direction, end, sink);
         self.message_over(index, direction, sink);
     }
@@ -397,10 +311,7 @@ impl Connection {
     /// RFC 9110 §7.8, §9.3.6: the connection becomes a tunnel behind a 101, or
     /// a 2xx to CONNECT. `direction` is the response's.
     fn tunnel(&mut self, answered: &Answered, direction: Direction, sink: &mut impl HttpSink) {
-        let begin = || BodyEvent::Begin {
-            framing: Some(Framing::Tunnel),
-            joined: None,
-        };
+        let begin = || BodyEvent::Begin { framing: Some(Framing::Tunnel), joined: None };
         let (index, client) = (answered.index, direction.reverse());
         let server = self.half(direction);
         server.tunnels.push(index);
@@ -417,11 +328,7 @@ impl Connection {
         }
         // What the client sent ahead of the answer goes through the tunnel.
         let ahead = self.take_head(client);
-        self.half(client).reading = if read {
-            Reading::Idle { blank: None }
-        } else {
-            Reading::Off
-        };
+        self.half(client).reading = if read { Reading::Idle { blank: None } } else { Reading::Off };
         for piece in ahead.iter().flat_map(|head| head.pieces()) {
             if answered.undecided.is_some() {
                 self.body_event(index, client, BodyEvent::Data(piece.clone()), sink);
@@ -453,10 +360,7 @@ impl Connection {
         let Some(client) = self.client else { return };
         let answered = self.answer(sink);
         let stamp = head.stamp.unwrap_or(Stamp::untimed(0));
-        sink.event(HttpEvent::Response {
-            index: answered.index,
-            head,
-        });
+        sink.event(HttpEvent::Response { index: answered.index, head });
         self.no_tunnel(&answered, client.reverse(), sink);
         self.empty_body(answered.index, client.reverse(), stamp, sink);
     }

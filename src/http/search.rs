@@ -18,9 +18,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Side;
 use super::held::Held;
-use super::start_line::{LineStep, StartLine};
+use super::start_line::{LineStep, Preface, StartLine};
+use super::{Protocol, Side};
 use crate::chunk::piece as pieces;
 use crate::chunk::size_line::{SizeLine, SizeStep};
 use crate::tcp::{Gap, Piece};
@@ -63,6 +63,7 @@ struct Reader {
     at: u64,
     size: Option<SizeLine>,
     start: Option<StartLine>,
+    preface: Option<Preface>,
 }
 
 #[derive(Debug)]
@@ -93,17 +94,14 @@ pub(super) struct Join {
 pub(super) enum Found {
     Chunk,
     StartLine(Side),
+    /// The stream isn't HTTP/1.
+    Foreign(Protocol),
 }
 
 impl Search {
     /// A search from `base` on (where that isn't known, from the first octet
     /// that comes), in a direction of that side's messages.
-    pub(super) fn new(
-        side: Option<Side>,
-        base: Option<u64>,
-        window: usize,
-        size_line_limit: usize,
-    ) -> Self {
+    pub(super) fn new(side: Option<Side>, base: Option<u64>, window: usize, size_line_limit: usize) -> Self {
         Self {
             side,
             base,
@@ -120,6 +118,9 @@ impl Search {
     /// The direction's side became known.
     pub(super) fn know_side(&mut self, side: Side) {
         self.side = Some(side);
+        for reader in &mut self.readers {
+            reader.preface = None;
+        }
     }
 
     /// Octets between the last one read and a place.
@@ -147,19 +148,11 @@ impl Search {
                 && end == at
                 && self.reading() < READING
             {
-                self.closers.push(Closer {
-                    at: began,
-                    state: Behind::Payload,
-                });
+                self.closers.push(Closer { at: began, state: Behind::Payload });
             }
             if self.readers.is_empty() && self.closers.is_empty() {
-                let wake = self
-                    .waiting
-                    .first_key_value()
-                    .map_or(u64::MAX, |(end, _)| *end);
-                let ahead = usize::try_from(wake.saturating_sub(at))
-                    .unwrap_or(usize::MAX)
-                    .max(1);
+                let wake = self.waiting.first_key_value().map_or(u64::MAX, |(end, _)| *end);
+                let ahead = usize::try_from(wake.saturating_sub(at)).unwrap_or(usize::MAX).max(1);
                 count = count.saturating_add(ahead).min(piece.bytes.len());
                 continue;
             }
@@ -194,8 +187,7 @@ impl Search {
         self.closers.clear();
         let end = gap.at.saturating_add(gap.len);
         self.next = end;
-        self.waiting
-            .retain(|closing, _| !(gap.at..end).contains(closing));
+        self.waiting.retain(|closing, _| !(gap.at..end).contains(closing));
         if self.waiting.is_empty() {
             self.held.clear();
         } else {
@@ -208,15 +200,9 @@ impl Search {
     /// Nothing more comes: the earliest candidate whose payload is followed by
     /// CRLF, and by nothing that contradicts.
     pub(super) fn finish(&self) -> Option<Join> {
-        let confirmed = self
-            .closers
-            .iter()
-            .filter(|closer| matches!(closer.state, Behind::CrLf(_)));
+        let confirmed = self.closers.iter().filter(|closer| matches!(closer.state, Behind::CrLf(_)));
         let at = confirmed.map(|closer| closer.at).min()?;
-        Some(Join {
-            at,
-            found: Found::Chunk,
-        })
+        Some(Join { at, found: Found::Chunk })
     }
 
     /// What is held from a place on.
@@ -233,17 +219,13 @@ impl Search {
         if self.reading() >= READING {
             return;
         }
-        let size = first
-            .is_ascii_hexdigit()
-            .then(|| SizeLine::new(self.size_line_limit));
+        let size = first.is_ascii_hexdigit().then(|| SizeLine::new(self.size_line_limit));
         let mut start = StartLine::new(self.side);
         let start = (start.push(*first) == LineStep::More).then(|| StartLine::new(self.side));
-        if size.is_some() || start.is_some() {
-            self.readers.push(Reader {
-                at: piece.at,
-                size,
-                start,
-            });
+        let unknown = self.side.is_none() && Preface::default().push(*first).is_ok();
+        let preface = unknown.then(Preface::default);
+        if size.is_some() || start.is_some() || preface.is_some() {
+            self.readers.push(Reader { at: piece.at, size, start, preface });
         }
     }
 
@@ -256,26 +238,25 @@ impl Search {
             }
         };
         let limit = self.size_line_limit;
-        self.closers
-            .retain_mut(|closer| match (&mut closer.state, octet) {
-                (Behind::Payload, b'\r') => {
-                    closer.state = Behind::Cr;
-                    true
+        self.closers.retain_mut(|closer| match (&mut closer.state, octet) {
+            (Behind::Payload, b'\r') => {
+                closer.state = Behind::Cr;
+                true
+            }
+            (Behind::Cr, b'\n') => {
+                closer.state = Behind::CrLf(SizeLine::new(limit));
+                true
+            }
+            (Behind::Payload | Behind::Cr, _) => false,
+            (Behind::CrLf(line), _) => match line.push(octet) {
+                SizeStep::More => true,
+                SizeStep::Fault(_) => false,
+                SizeStep::Done { .. } => {
+                    confirm(closer.at, Found::Chunk);
+                    false
                 }
-                (Behind::Cr, b'\n') => {
-                    closer.state = Behind::CrLf(SizeLine::new(limit));
-                    true
-                }
-                (Behind::Payload | Behind::Cr, _) => false,
-                (Behind::CrLf(line), _) => match line.push(octet) {
-                    SizeStep::More => true,
-                    SizeStep::Fault(_) => false,
-                    SizeStep::Done { .. } => {
-                        confirm(closer.at, Found::Chunk);
-                        false
-                    }
-                },
-            });
+            },
+        });
         let (window, waiting) = (self.window as u64, &mut self.waiting);
         self.readers.retain_mut(|reader| {
             if let Some(line) = &mut reader.size {
@@ -302,7 +283,17 @@ impl Search {
                     }
                 }
             }
-            reader.size.is_some() || reader.start.is_some()
+            if let Some(preface) = &mut reader.preface {
+                match preface.push(octet) {
+                    Ok(None) => {}
+                    Ok(Some(protocol)) => {
+                        reader.preface = None;
+                        confirm(reader.at, Found::Foreign(protocol));
+                    }
+                    Err(()) => reader.preface = None,
+                }
+            }
+            reader.size.is_some() || reader.start.is_some() || reader.preface.is_some()
         });
         join
     }
@@ -315,10 +306,7 @@ impl Search {
     fn earliest(&self) -> Option<u64> {
         let readers = self.readers.iter().map(|reader| reader.at);
         let closers = self.closers.iter().map(|closer| closer.at);
-        readers
-            .chain(closers)
-            .chain(self.waiting.values().copied())
-            .min()
+        readers.chain(closers).chain(self.waiting.values().copied()).min()
     }
 
     /// Lets go what no candidate needs, and the earliest candidates where too

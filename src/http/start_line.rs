@@ -56,10 +56,7 @@ impl StartLine {
         if octet == b'\n' {
             let request = matches!(self.request, Some(Request::End(_)));
             let status = self.status.is_some_and(|matched| matched >= 12);
-            *self = Self {
-                request: None,
-                status: None,
-            };
+            *self = Self { request: None, status: None };
             return match (request, status) {
                 (true, _) => LineStep::Done(Side::Request),
                 (_, true) => LineStep::Done(Side::Response),
@@ -68,11 +65,7 @@ impl StartLine {
         }
         self.request = self.request.and_then(|state| state.next(octet));
         self.status = self.status.and_then(|matched| status(matched, octet));
-        if self.request.is_none() && self.status.is_none() {
-            LineStep::Not
-        } else {
-            LineStep::More
-        }
+        if self.request.is_none() && self.status.is_none() { LineStep::Not } else { LineStep::More }
     }
 }
 
@@ -81,9 +74,7 @@ impl Request {
     fn next(self, octet: u8) -> Option<Self> {
         match (self, octet) {
             (Self::Method(count), b' ') if count > 0 => Some(Self::Target(false)),
-            (Self::Method(count), _) if count < METHOD && is_token(octet) => {
-                Some(Self::Method(count + 1))
-            }
+            (Self::Method(count), _) if count < METHOD && is_token(octet) => Some(Self::Method(count + 1)),
             (Self::Target(true), b' ') => Some(Self::Version(0)),
             (Self::Target(_), 0x21..=0x7e | 0x80..) => Some(Self::Target(true)),
             (Self::Version(count), _) => match REQUEST_VERSION.get(usize::from(count)) {
@@ -132,21 +123,43 @@ pub(super) fn foreign(octets: &[u8]) -> Option<Protocol> {
             }
         }
         // RFC 9113 §3.4; and how curl prints the status line of HTTP/2.
-        _ if octets.starts_with(b"PRI * HTTP/2") || octets.starts_with(b"HTTP/2") => {
-            Some(Protocol::Http2)
-        }
+        _ if octets.starts_with(b"PRI * HTTP/2") || octets.starts_with(b"HTTP/2") => Some(Protocol::Http2),
         _ => Some(Protocol::Other),
     }
 }
 
-/// Whether a segment in the middle of a stream begins as one of TLS or HTTP/2
-/// does: a whole record header, or the client's preface.
-pub(super) fn foreign_segment(octets: &[u8]) -> Option<Protocol> {
-    match octets {
-        // RFC 8446 §5.2: a record has at most 2^14 + 256 octets (TLS 1.2: 2048).
-        [0x14..=0x17, 3, 0..=4, 0..=0x48, _, ..] => Some(Protocol::Tls),
-        _ if octets.starts_with(b"PRI * HTTP/2.0\r\n") => Some(Protocol::Http2),
-        _ => None,
+/// Tells whether a segment in the middle of a stream begins as one of TLS or
+/// HTTP/2 does: with a record's header, or the client's preface.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Preface {
+    matched: u8,
+}
+
+impl Preface {
+    /// Takes the next octet: a protocol that is recognised by it, or `Err` if
+    /// no such segment begins so.
+    pub(super) fn push(&mut self, octet: u8) -> Result<Option<Protocol>, ()> {
+        // RFC 9113 §3.4.
+        const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n";
+        /// From here on `matched` counts octets of a record's header.
+        const TLS: u8 = 100;
+        // RFC 8446 §5.1: type, version and length; a record has at most
+        // 2^14 + 256 octets (TLS 1.2: 2048).
+        let fits = match (self.matched, octet) {
+            (0, 0x14..=0x17) => {
+                self.matched = TLS;
+                true
+            }
+            (101, 3) | (102, 0..=4) | (103, 0..=0x48) => true,
+            (104, _) => return Ok(Some(Protocol::Tls)),
+            (matched, _) => HTTP_2.get(usize::from(matched)) == Some(&octet),
+        };
+        self.matched += 1;
+        match fits {
+            true if usize::from(self.matched) == HTTP_2.len() => Ok(Some(Protocol::Http2)),
+            true => Ok(None),
+            false => Err(()),
+        }
     }
 }
 
@@ -168,30 +181,12 @@ mod tests {
 
     #[test]
     fn request_and_status_lines_are_told_apart() {
-        assert_eq!(
-            read(None, "GET /a?b HTTP/1.1\r\n"),
-            (LineStep::Done(Side::Request), 19)
-        );
-        assert_eq!(
-            read(None, "OPTIONS * HTTP/1.0\n").0,
-            LineStep::Done(Side::Request)
-        );
-        assert_eq!(
-            read(None, "HTTP/1.1 200 OK\r\n").0,
-            LineStep::Done(Side::Response)
-        );
-        assert_eq!(
-            read(None, "HTTP/1.1 200 \r\n").0,
-            LineStep::Done(Side::Response)
-        );
-        assert_eq!(
-            read(None, "HTTP/1.0 204\r\n").0,
-            LineStep::Done(Side::Response)
-        );
-        assert_eq!(
-            read(None, "HTTP /a HTTP/1.1\r\n").0,
-            LineStep::Done(Side::Request)
-        );
+        assert_eq!(read(None, "GET /a?b HTTP/1.1\r\n"), (LineStep::Done(Side::Request), 19));
+        assert_eq!(read(None, "OPTIONS * HTTP/1.0\n").0, LineStep::Done(Side::Request));
+        assert_eq!(read(None, "HTTP/1.1 200 OK\r\n").0, LineStep::Done(Side::Response));
+        assert_eq!(read(None, "HTTP/1.1 200 \r\n").0, LineStep::Done(Side::Response));
+        assert_eq!(read(None, "HTTP/1.0 204\r\n").0, LineStep::Done(Side::Response));
+        assert_eq!(read(None, "HTTP /a HTTP/1.1\r\n").0, LineStep::Done(Side::Request));
     }
 
     #[test]
@@ -202,21 +197,10 @@ mod tests {
 
     #[test]
     fn nothing_is_called_other_too_early() {
-        for start in [
-            "G",
-            "GET",
-            "GET ",
-            "GET /",
-            "GET / HTTP/1",
-            "HTTP/1.1 2",
-            "HTTP/1.1 200",
-            "HTTP/1.1 200 OK\r",
-        ] {
-            assert_eq!(
-                read(None, start),
-                (LineStep::More, start.len()),
-                "{start:?}"
-            );
+        for start in
+            ["G", "GET", "GET ", "GET /", "GET / HTTP/1", "HTTP/1.1 2", "HTTP/1.1 200", "HTTP/1.1 200 OK\r"]
+        {
+            assert_eq!(read(None, start), (LineStep::More, start.len()), "{start:?}");
         }
     }
 
@@ -247,10 +231,7 @@ mod tests {
         assert_eq!(foreign(b"PRI * HTTP/2"), Some(Protocol::Http2));
         assert_eq!(foreign(b"HTTP/2 200"), Some(Protocol::Http2));
         assert_eq!(foreign(&[0, 0, 18, 4]), None);
-        assert_eq!(
-            foreign(&[0, 0, 18, 4, 0, 0, 0, 0, 0, 0]),
-            Some(Protocol::Http2)
-        );
+        assert_eq!(foreign(&[0, 0, 18, 4, 0, 0, 0, 0, 0, 0]), Some(Protocol::Http2));
         assert_eq!(foreign(&[0, 0, 18, 5]), Some(Protocol::Other));
         assert_eq!(foreign(b"SSH-"), Some(Protocol::Other));
     }

@@ -37,28 +37,17 @@ enum Part {
 
 /// A connection seen from its SYN on, opened by the client.
 fn talk() -> Talk {
-    Talk {
-        opening: Some(true),
-        parts: Vec::new(),
-        limits: Limits::default(),
-    }
+    Talk { opening: Some(true), parts: Vec::new(), limits: Limits::default() }
 }
 
 /// A connection seen from its middle on.
 fn midstream() -> Talk {
-    Talk {
-        opening: Some(false),
-        ..talk()
-    }
+    Talk { opening: Some(false), ..talk() }
 }
 
 /// Raw responses.
 fn raw(octets: impl AsRef<[u8]>) -> Talk {
-    Talk {
-        opening: None,
-        ..talk()
-    }
-    .server(octets)
+    Talk { opening: None, ..talk() }.server(octets)
 }
 
 impl Talk {
@@ -140,29 +129,15 @@ impl Talk {
                     }
                 }
                 Part::Lost(direction, len) => {
-                    let gap = Gap {
-                        at: at[*direction as usize],
-                        len: *len,
-                        noticed: stamp,
-                    };
+                    let gap = Gap { at: at[*direction as usize], len: *len, noticed: stamp };
                     at[*direction as usize] += len;
                     connection.push(StreamItem::Gap(*direction, gap), &mut sink);
                 }
                 Part::Fin(direction, frame) => {
-                    connection.push(
-                        StreamItem::Fin(*direction, Stamp::untimed(*frame)),
-                        &mut sink,
-                    );
+                    connection.push(StreamItem::Fin(*direction, Stamp::untimed(*frame)), &mut sink);
                 }
                 Part::Reset(by, lost) => {
-                    connection.push(
-                        StreamItem::Reset {
-                            by: *by,
-                            stamp,
-                            lost: *lost,
-                        },
-                        &mut sink,
-                    );
+                    connection.push(StreamItem::Reset { by: *by, stamp, lost: *lost }, &mut sink);
                 }
                 Part::Closed(close) => {
                     closed = true;
@@ -181,11 +156,7 @@ impl Talk {
         let whole = self.read(|_| false);
         assert_eq!(self.read(|_| true), whole, "octet by octet");
         let sent = |part: &Part| {
-            if let Part::Sent(_, octets) = part {
-                octets.len() as u64
-            } else {
-                0
-            }
+            if let Part::Sent(_, octets) = part { octets.len() as u64 } else { 0 }
         };
         let len: u64 = self.parts.iter().map(sent).sum();
         for place in 1..len.min(2000) {
@@ -196,10 +167,7 @@ impl Talk {
 
     /// The lines of what is told that contain a text.
     fn lines(&self, text: &str) -> Vec<String> {
-        self.told()
-            .into_iter()
-            .filter(|line| line.contains(text))
-            .collect()
+        self.told().into_iter().filter(|line| line.contains(text)).collect()
     }
 
     #[track_caller]
@@ -228,18 +196,11 @@ impl Log {
             HttpEvent::Request { index, head } => {
                 self.begun(index);
                 let word = |word: Option<String>| word.unwrap_or_else(|| "?".to_owned());
-                format!(
-                    "{index} request {} {}{}",
-                    word(head.method),
-                    word(head.target),
-                    at(head.stamp)
-                )
+                format!("{index} request {} {}{}", word(head.method), word(head.target), at(head.stamp))
             }
             HttpEvent::Response { index, head } => {
                 self.begun(index);
-                let status = head
-                    .status
-                    .map_or_else(|| "?".to_owned(), |status| status.to_string());
+                let status = head.status.map_or_else(|| "?".to_owned(), |status| status.to_string());
                 format!("{index} response {status}{}", at(head.stamp))
             }
             HttpEvent::Body { index, side, event } => {
@@ -256,11 +217,7 @@ impl Log {
                     "{index} ends twice or never began"
                 );
                 let of_it = (index, false)..=(index, true);
-                assert_eq!(
-                    self.open.range(of_it).next(),
-                    None,
-                    "{index} is over, a body isn't"
-                );
+                assert_eq!(self.open.range(of_it).next(), None, "{index} is over, a body isn't");
                 format!("{index} over")
             }
             HttpEvent::Lenient(lenience, stamp) => format!("lenient {lenience:?} @{}", stamp.frame),
@@ -279,27 +236,18 @@ impl Log {
     }
 
     fn begun(&mut self, index: u64) {
-        assert!(
-            !*self.exchanges.entry(index).or_insert(false),
-            "an event of {index} behind its end"
-        );
+        assert!(!*self.exchanges.entry(index).or_insert(false), "an event of {index} behind its end");
     }
 
     fn body(&mut self, index: u64, side: Side, event: BodyEvent<'_>) -> Option<String> {
         let key = (index, side == Side::Response);
         if let BodyEvent::Begin { framing, joined } = event {
             assert_eq!(self.open.insert(key, 0), None, "two bodies of {key:?}");
-            let framing =
-                framing.map_or_else(|| "unknown".to_owned(), |framing| format!("{framing:?}"));
-            let joined = joined
-                .map(|skipped| format!(" joined behind {skipped}"))
-                .unwrap_or_default();
+            let framing = framing.map_or_else(|| "unknown".to_owned(), |framing| format!("{framing:?}"));
+            let joined = joined.map(|skipped| format!(" joined behind {skipped}")).unwrap_or_default();
             return Some(format!("begins {framing}{joined}"));
         }
-        let received = self
-            .open
-            .get_mut(&key)
-            .expect("an event of a body that isn't open");
+        let received = self.open.get_mut(&key).expect("an event of a body that isn't open");
         match event {
             BodyEvent::Begin { .. } | BodyEvent::Chunk(ChunkToken::Begin { .. }) => None,
             BodyEvent::Data(piece) | BodyEvent::Chunk(ChunkToken::Payload { piece, .. }) => {
@@ -310,10 +258,7 @@ impl Log {
             BodyEvent::Chunk(ChunkToken::Missing { len, .. }) => Some(format!("chunk lacks {len}")),
             BodyEvent::Chunk(ChunkToken::End(chunk)) => {
                 let payload = chunk.payload.escape_ascii();
-                let mut line = format!(
-                    "chunk {} {}/{} {payload}",
-                    chunk.index, chunk.received, chunk.size
-                );
+                let mut line = format!("chunk {} {}/{} {payload}", chunk.index, chunk.received, chunk.size);
                 if chunk.unfinished {
                     line += " unfinished";
                 }
@@ -329,12 +274,7 @@ impl Log {
                 }
                 Some(line + &frames(&crate::chunk::frames(&last.trail)))
             }
-            BodyEvent::End {
-                end,
-                stamp,
-                reset,
-                fault,
-            } => {
+            BodyEvent::End { end, stamp, reset, fault } => {
                 let mut line = format!("ends {end:?}");
                 if *received > 0 {
                     let _ = write!(line, " {received}");
@@ -353,23 +293,11 @@ impl Log {
     }
 
     fn finish(self) -> Vec<String> {
-        assert!(
-            self.open.is_empty() || self.foreign,
-            "open at the end: {:?}",
-            self.open
-        );
+        assert!(self.open.is_empty() || self.foreign, "open at the end: {:?}", self.open);
         let open: Vec<_> = self.exchanges.iter().filter(|(_, over)| !**over).collect();
-        assert!(
-            open.is_empty() || self.foreign,
-            "exchanges not over: {open:?}\n{}",
-            self.lines.join("\n")
-        );
+        assert!(open.is_empty() || self.foreign, "exchanges not over: {open:?}\n{}", self.lines.join("\n"));
         let indices: Vec<u64> = self.exchanges.into_keys().collect();
-        assert_eq!(
-            indices,
-            (0..indices.len() as u64).collect::<Vec<_>>(),
-            "numbers without holes"
-        );
+        assert_eq!(indices, (0..indices.len() as u64).collect::<Vec<_>>(), "numbers without holes");
         self.lines
     }
 }
@@ -382,9 +310,7 @@ fn name(side: Side) -> &'static str {
 }
 
 fn at(stamp: Option<Stamp>) -> String {
-    stamp
-        .map(|stamp| format!(" @{}", stamp.frame))
-        .unwrap_or_default()
+    stamp.map(|stamp| format!(" @{}", stamp.frame)).unwrap_or_default()
 }
 
 fn frames(frames: &[FrameNo]) -> String {

@@ -64,15 +64,10 @@ fn exchanges_follow_each_other_on_a_connection() {
 fn hundreds_of_exchanges_are_told_apart() {
     let mut conversation = talk();
     for number in 0..300 {
-        conversation = conversation
-            .client(format!("GET /{number} HTTP/1.1\r\n\r\n"))
-            .server(EMPTY);
+        conversation = conversation.client(format!("GET /{number} HTTP/1.1\r\n\r\n")).server(EMPTY);
     }
     let told = conversation.read(|_| false);
-    assert_eq!(
-        told.iter().filter(|line| line.ends_with(" over")).count(),
-        300
-    );
+    assert_eq!(told.iter().filter(|line| line.ends_with(" over")).count(), 300);
     assert!(told.contains(&"299 request GET /299 @599".to_owned()));
     assert_eq!(conversation.read(|_| true), told);
 }
@@ -83,11 +78,8 @@ fn pipelined_requests_are_answered_in_their_order() {
         .client("POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\nHEAD /b HTTP/1.1\r\n\r\nGET /c HTTP/1.1\r\n\r\n")
         .server("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
         .server("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n");
-    let heads: Vec<String> = conversation
-        .told()
-        .into_iter()
-        .filter(|line| line.contains('@') && !line.contains("ends"))
-        .collect();
+    let heads: Vec<String> =
+        conversation.told().into_iter().filter(|line| line.contains('@') && !line.contains("ends")).collect();
     assert_eq!(
         heads,
         [
@@ -124,20 +116,10 @@ fn an_interim_response_belongs_to_the_exchange_that_follows() {
 
 #[test]
 fn an_interim_response_that_nothing_follows_is_the_response() {
-    let told = talk()
-        .client(GET)
-        .server("HTTP/1.1 100 Continue\r\n\r\n")
-        .client_fin()
-        .server_fin()
-        .told();
+    let told = talk().client(GET).server("HTTP/1.1 100 Continue\r\n\r\n").client_fin().server_fin().told();
     assert_eq!(
         told[4..],
-        [
-            "0 response 100 @2",
-            "0 response begins None",
-            "0 response ends Complete @2",
-            "0 over"
-        ]
+        ["0 response 100 @2", "0 response begins None", "0 response ends Complete @2", "0 over"]
     );
 }
 
@@ -196,17 +178,10 @@ fn a_lost_request_among_pipelined_ones_has_a_response_of_its_own() {
         .server("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         .server("HTTP/1.1 201 OK\r\nContent-Length: 0\r\n\r\n")
         .server("HTTP/1.1 202 OK\r\nContent-Length: 0\r\n\r\n");
-    assert_eq!(
-        conversation.lines("request GET"),
-        ["0 request GET /a @1", "1 request GET /c @3"]
-    );
+    assert_eq!(conversation.lines("request GET"), ["0 request GET /a @1", "1 request GET /c @3"]);
     assert_eq!(
         conversation.lines("response 20"),
-        [
-            "0 response 200 @4",
-            "2 response 201 @5",
-            "1 response 202 @6"
-        ]
+        ["0 response 200 @4", "2 response 201 @5", "1 response 202 @6"]
     );
 }
 
@@ -249,10 +224,7 @@ fn a_response_that_nobody_could_read_leaves_the_pairing_right() {
         .server("??? no response ???")
         .client("GET /c HTTP/1.1\r\n\r\n")
         .server("HTTP/1.1 203 OK\r\nContent-Length: 0\r\n\r\n");
-    assert_eq!(
-        conversation.lines("response 20"),
-        ["0 response 200 @2", "2 response 203 @8"]
-    );
+    assert_eq!(conversation.lines("response 20"), ["0 response 200 @2", "2 response 203 @8"]);
 }
 
 #[test]
@@ -263,18 +235,11 @@ fn what_no_client_pipelines_is_let_go() {
         conversation = conversation.client(format!("GET /{number} HTTP/1.1\r\n\r\n"));
     }
     for number in 0..4 {
-        conversation = conversation.server(format!(
-            "HTTP/1.1 20{number} OK\r\nContent-Length: 0\r\n\r\n"
-        ));
+        conversation = conversation.server(format!("HTTP/1.1 20{number} OK\r\nContent-Length: 0\r\n\r\n"));
     }
     assert_eq!(
         conversation.lines("response 20"),
-        [
-            "4 response 200 @5",
-            "5 response 201 @6",
-            "2 response 202 @7",
-            "3 response 203 @8"
-        ]
+        ["4 response 200 @5", "5 response 201 @6", "2 response 202 @7", "3 response 203 @8"]
     );
 }
 
@@ -296,44 +261,23 @@ fn liberties_in_heads_are_read_and_said() {
             "lenient LengthBesideChunked @3",
         ]
     );
-    assert_eq!(
-        conversation.lines("response begins"),
-        ["0 response begins Chunked"]
-    );
+    assert_eq!(conversation.lines("response begins"), ["0 response begins Chunked"]);
 }
 
 #[test]
 fn the_liberties_of_the_contract_are_read_as_it_says() {
     let head = |fields: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
     for (fields, lenience) in [
-        (
-            "Transfer-Encoding: chunked\r\nA: b\r\nTransfer-Encoding: chunked",
-            "ChunkedTwice",
-        ),
+        ("Transfer-Encoding: chunked\r\nA: b\r\nTransfer-Encoding: chunked", "ChunkedTwice"),
         ("Transfer-Encoding: chunked, chunked", "ChunkedTwice"),
-        (
-            "Content-Length: 3\r\nTransfer-Encoding: chunked",
-            "LengthBesideChunked",
-        ),
+        ("Content-Length: 3\r\nTransfer-Encoding: chunked", "LengthBesideChunked"),
         ("Transfer-Encoding : chunked", "SpaceBeforeColon"),
     ] {
         let conversation = talk().client(GET).server(head(fields));
-        assert_eq!(
-            conversation.lines("lenient"),
-            [format!("lenient {lenience} @2")]
-        );
-        assert_eq!(
-            conversation.lines("chunk 1"),
-            ["0 response chunk 1 5/5 hello @2"]
-        );
+        assert_eq!(conversation.lines("lenient"), [format!("lenient {lenience} @2")]);
+        assert_eq!(conversation.lines("chunk 1"), ["0 response chunk 1 5/5 hello @2"]);
     }
-    assert_eq!(
-        talk()
-            .client(GET)
-            .server(head("transfer-ENCODING: chUnked"))
-            .lines("lenient"),
-        [""; 0]
-    );
+    assert_eq!(talk().client(GET).server(head("transfer-ENCODING: chUnked")).lines("lenient"), [""; 0]);
 }
 
 #[test]
@@ -346,12 +290,7 @@ fn a_response_whose_last_coding_is_not_chunked_is_read_to_the_close() {
         .told();
     assert_eq!(
         told[5..],
-        [
-            "lenient NotChunkedLast @2",
-            "0 response begins Close",
-            "0 response ends Complete 3 @3",
-            "0 over"
-        ]
+        ["lenient NotChunkedLast @2", "0 response begins Close", "0 response ends Complete 3 @3", "0 over"]
     );
 }
 
@@ -373,9 +312,8 @@ fn a_request_whose_last_coding_is_not_chunked_is_broken() {
 
 #[test]
 fn lengths_that_differ_break_the_body() {
-    let conversation = talk()
-        .client(GET)
-        .server("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc");
+    let conversation =
+        talk().client(GET).server("HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc");
     assert_eq!(
         conversation.lines("response"),
         [
@@ -397,15 +335,9 @@ fn a_head_may_have_sixty_four_kibibytes() {
         conversation = conversation.server(part);
     }
     let told = conversation.read(|_| false);
-    assert!(
-        told.contains(&"0 response ends Complete @46".to_owned()),
-        "{told:?}"
-    );
+    assert!(told.contains(&"0 response ends Complete @46".to_owned()), "{told:?}");
     assert_eq!(conversation.read(|_| true), told);
-    let told = talk()
-        .client(GET)
-        .server(head((64 << 10) + 1))
-        .read(|_| false);
+    let told = talk().client(GET).server(head((64 << 10) + 1)).read(|_| false);
     assert_eq!(
         told[4..],
         [
@@ -429,31 +361,16 @@ fn what_heads_say_is_kept_as_it_stands() {
     };
     let mut connection = Connection::new(&opening, &Limits::default(), 0);
     for (direction, octets) in [
-        (
-            Forward,
-            &b"GET /a?b=c HTTP/1.1\r\nHost: x\r\nA:  b c \r\n\r\n"[..],
-        ),
-        (
-            Backward,
-            &b"HTTP/1.0 404 Not \xe4 Found\r\nX-Y:\r\n z\r\n\r\n"[..],
-        ),
+        (Forward, &b"GET /a?b=c HTTP/1.1\r\nHost: x\r\nA:  b c \r\n\r\n"[..]),
+        (Backward, &b"HTTP/1.0 404 Not \xe4 Found\r\nX-Y:\r\n z\r\n\r\n"[..]),
     ] {
         let stamp = Stamp::untimed(7);
-        let piece = Piece {
-            at: 0,
-            bytes: octets.into(),
-            stamp,
-            released: stamp,
-            segment_start: true,
-        };
-        connection.push(
-            StreamItem::Data(direction, piece),
-            &mut |event: HttpEvent<'_>| match event {
-                HttpEvent::Request { head, .. } => heads.push(format!("{head:?}")),
-                HttpEvent::Response { head, .. } => heads.push(format!("{head:?}")),
-                _ => {}
-            },
-        );
+        let piece = Piece { at: 0, bytes: octets.into(), stamp, released: stamp, segment_start: true };
+        connection.push(StreamItem::Data(direction, piece), &mut |event: HttpEvent<'_>| match event {
+            HttpEvent::Request { head, .. } => heads.push(format!("{head:?}")),
+            HttpEvent::Response { head, .. } => heads.push(format!("{head:?}")),
+            _ => {}
+        });
     }
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let stamp = Some(Stamp::untimed(7));
