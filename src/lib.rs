@@ -23,10 +23,12 @@
 
 pub mod capture;
 pub mod chunk;
+pub mod cli;
 pub mod event;
 pub mod http;
 pub mod limits;
 pub mod packet;
+pub mod pipeline;
 pub mod report;
 pub mod tcp;
 pub mod units;

@@ -1,6 +1,14 @@
 //! The one place that bounds memory. Each number has its reason beside it;
 //! crossing one yields a value that reaches the report.
 
+/// Octets of a name or an id of an event, as written: what Kubernetes allows
+/// (253) and JSON can escape of it (six times that) is far below. Longer ones
+/// are unknown.
+pub const EVENT_LITERAL: usize = 4 << 10;
+
+/// Characters shown of an event's data: what the report format settles.
+pub const EVENT_DATA_CHARACTERS: usize = 120;
+
 /// Bounds on what the layers keep. All sizes are octets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

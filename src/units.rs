@@ -66,6 +66,12 @@ impl Timestamp {
         self.seconds
     }
 
+    /// The fraction of a second, in units of 10^-[`Self::decimals`].
+    #[must_use]
+    pub const fn fraction(self) -> u64 {
+        self.fraction
+    }
+
     /// Decimals of the fraction.
     #[must_use]
     pub const fn decimals(self) -> u8 {
@@ -102,17 +108,20 @@ impl fmt::Display for Timestamp {
         // Times that RFC 3339 can't write never reach a report; the epoch
         // stands in so that formatting can't fail.
         let seconds = if self.is_writable() { self.seconds } else { 0 };
-        let time = jiff::Timestamp::from_second(seconds).unwrap_or_default();
-        let time = jiff::tz::Offset::UTC.to_datetime(time);
+        // By days and not by an instant: jiff's instants end 26 hours before
+        // the year 9999 does.
+        let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+        let date = jiff::civil::date(1970, 1, 1);
+        let date = date.checked_add(jiff::Span::new().days(days)).unwrap_or(date);
         write!(
             f,
             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-            time.year(),
-            time.month(),
-            time.day(),
-            time.hour(),
-            time.minute(),
-            time.second()
+            date.year(),
+            date.month(),
+            date.day(),
+            second / 3600,
+            second / 60 % 60,
+            second % 60
         )?;
         if self.decimals > 0 {
             write!(f, ".{:0width$}", self.fraction, width = usize::from(self.decimals))?;
@@ -160,6 +169,7 @@ mod tests {
         assert_eq!(text(0, 0, 0), "1970-01-01T00:00:00Z");
         assert_eq!(text(-1, 5, 1), "1969-12-31T23:59:59.5Z");
         assert_eq!(text(253_402_300_799, 0, 3), "9999-12-31T23:59:59.000Z");
+        assert_eq!(text(-62_167_219_200, 0, 0), "0000-01-01T00:00:00Z");
         assert_eq!(text(0, 1_500_000, 6), "1970-01-01T00:00:01.500000Z");
     }
 

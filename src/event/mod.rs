@@ -1,7 +1,43 @@
 //! The event layer: the octets of a body, chunk edges ignored, as a client
 //! reads them → events.
+//!
+//! This layer knows nothing of chunks, frames or losses. It believes that the
+//! octets which it is given follow each other; who lost some calls
+//! [`Framer::resume`]. What it promises:
+//!
+//! * **Any edges.** The same octets give the same items, wherever the slices
+//!   end: inside an escape, inside a character, one octet at a time.
+//! * **One pass.** No octet is looked at again because the slice ended before
+//!   it, and no event is kept: of a text there are the few octets that reports
+//!   show, and one bit for each level that it is nested.
+//! * **The grammar decides.** JSON is what RFC 8259 says, an event stream what
+//!   WHATWG HTML says: no other parser's habits, limits or leniencies.
+//!
+//! | kind | an event | framer |
+//! | --- | --- | --- |
+//! | [`Kind::Watch`] | a JSON object with `type` and `object` | `texts` with `watch` |
+//! | [`Kind::Json`] | a JSON text | `texts` |
+//! | [`Kind::Ndjson`] | the JSON text of a line | `ndjson` |
+//! | [`Kind::Sse`] | lines with a `data` field up to an empty one | `sse` |
+//!
+//! `json` is the grammar of JSON, `string` and `number` that of its strings and
+//! numbers, and `kept` what is remembered of an event.
+
+mod json;
+mod kept;
+mod ndjson;
+mod number;
+mod sse;
+mod string;
+mod texts;
+mod watch;
 
 use std::ops::Range;
+
+use self::ndjson::Lines;
+use self::sse::EventStream;
+use self::texts::{AnyText, Texts};
+use self::watch::WatchEvent;
 
 /// What one chunk must hold exactly one of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,4 +125,118 @@ pub struct OpenItem {
     /// Whether what was read of it already shows an event of the kind (for a
     /// watch: `type` is one of the five and `object` begins as an object).
     pub recognised: bool,
+    /// Whether it consists of comments only, so far: if an empty line comes
+    /// next, it is filler.
+    pub filler_only: bool,
 }
+
+/// Finds the events of one body.
+#[derive(Debug)]
+pub struct Framer {
+    machine: Machine,
+}
+
+/// One machine a kind.
+#[derive(Debug)]
+enum Machine {
+    Watch(Box<Texts<WatchEvent>>),
+    Json(Box<Texts<AnyText>>),
+    Ndjson(Box<Lines>),
+    Sse(Box<EventStream>),
+}
+
+impl Framer {
+    /// A framer at the beginning of a body that holds events of a kind.
+    #[must_use]
+    pub fn new(kind: Kind) -> Self {
+        let machine = match kind {
+            Kind::Watch => Machine::Watch(Box::new(Texts::new(WatchEvent::new()))),
+            Kind::Json => Machine::Json(Box::new(Texts::new(AnyText::default()))),
+            Kind::Ndjson => Machine::Ndjson(Box::new(Lines::new())),
+            Kind::Sse => Machine::Sse(Box::new(EventStream::new())),
+        };
+        Self { machine }
+    }
+
+    /// Reads octets of the decoded body from the front of `octets`, whose
+    /// first octet is at `offset` of the body, and moves both up to the end of
+    /// the next item (an NDJSON event's line end is read with it). `None`: all
+    /// octets are read, and no further item is complete.
+    pub fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
+        match &mut self.machine {
+            Machine::Watch(texts) => texts.read(octets, offset),
+            Machine::Json(texts) => texts.read(octets, offset),
+            Machine::Ndjson(lines) => lines.read(octets, offset),
+            Machine::Sse(stream) => stream.read(octets, offset),
+        }
+    }
+
+    /// The item that has begun but isn't whole.
+    #[must_use]
+    pub fn open(&self) -> Option<OpenItem> {
+        match &self.machine {
+            Machine::Watch(texts) => texts.open(),
+            Machine::Json(texts) => texts.open(),
+            Machine::Ndjson(lines) => lines.open(),
+            Machine::Sse(stream) => stream.open(),
+        }
+    }
+
+    /// Begins anew with the octets to come: at a chunk's first octet, behind a
+    /// fault or behind octets that were lost; `offset` is theirs in the body.
+    /// An open item is discarded.
+    pub fn resume(&mut self, offset: u64) {
+        match &mut self.machine {
+            Machine::Watch(texts) => texts.resume(),
+            Machine::Json(texts) => texts.resume(),
+            Machine::Ndjson(lines) => lines.resume(),
+            Machine::Sse(stream) => stream.resume(offset),
+        }
+    }
+
+    /// Whether an item was at fault, so that nothing is read until
+    /// [`Framer::resume`]: [`Framer::read`] passes over all octets.
+    #[must_use]
+    pub fn is_faulted(&self) -> bool {
+        match &self.machine {
+            Machine::Watch(texts) => texts.is_faulted(),
+            Machine::Json(texts) => texts.is_faulted(),
+            Machine::Ndjson(lines) => lines.is_faulted(),
+            Machine::Sse(_) => false,
+        }
+    }
+
+    /// The body is complete: the item that this ends, if any (a number, the
+    /// last line of NDJSON). One that is unfinished stays open.
+    pub fn finish(&mut self) -> Option<EventItem> {
+        match &mut self.machine {
+            Machine::Watch(texts) => texts.finish(),
+            Machine::Json(texts) => texts.finish(),
+            Machine::Ndjson(lines) => lines.finish(),
+            // "Once the end of the file is reached, any pending data must be
+            // discarded" (WHATWG HTML, 9.2.6).
+            Machine::Sse(_) => None,
+        }
+    }
+}
+
+/// Passes over octets at the front, `count` of them.
+fn advance(octets: &mut &[u8], offset: &mut u64, count: usize) {
+    *octets = octets.get(count..).unwrap_or_default();
+    *offset = offset.saturating_add(count as u64);
+}
+
+/// Passes over all octets.
+fn swallow(octets: &mut &[u8], offset: &mut u64) {
+    advance(octets, offset, octets.len());
+}
+
+/// Reads the octet at fault, at the front: the invalid item that it ends.
+fn fault(start: u64, octets: &mut &[u8], offset: &mut u64, message: String) -> EventItem {
+    let at = *offset;
+    advance(octets, offset, 1);
+    EventItem::Invalid { span: start..*offset, at, message, well_formed: false }
+}
+
+#[cfg(test)]
+mod tests;

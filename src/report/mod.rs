@@ -4,6 +4,26 @@
 //! exchanges interleave as they do in the capture. What a finding refers to
 //! (an event of a chunk, a chunk of a violation) came before it.
 
+mod closing;
+pub mod csv;
+mod failures;
+mod figures;
+pub mod json;
+pub mod jsonl;
+mod octets;
+pub mod payload;
+mod phrases;
+mod prose;
+mod rows;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod samples;
+pub mod spool;
+pub mod table;
+pub mod text;
+pub mod walkthrough;
+
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,7 +32,7 @@ use crate::chunk::{Chunk, LastChunk};
 use crate::event::{Kind, Summary};
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
-use crate::verdict::Verdict;
+use crate::verdict::{Overlap, Verdict};
 
 /// An exchange's place: its stream, and its number on it from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -95,6 +115,11 @@ pub struct JudgedChunk {
     /// The whole events of which it holds octets, in order. Such as began
     /// before it or end behind it are among them, but not what never became whole.
     pub events: Vec<Arc<Event>>,
+    /// With how many events, whole or never whole, it shares octets.
+    pub overlap: Overlap,
+    /// The number kept for an event that still went on when this record had to
+    /// be let go to bound memory; `None` in all but monstrous streams.
+    pub unresolved_event: Option<u64>,
 }
 
 /// Why a check fails.

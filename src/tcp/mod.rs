@@ -1,4 +1,52 @@
 //! The TCP layer: segments → the octets of each direction, in order.
+//!
+//! The layer watches two endpoints from somewhere between them, and believes
+//! what a careful observer may believe (RFC 9293):
+//!
+//! - An octet is what its first copy says; it belongs to the packet that
+//!   brought that copy. Copies that differ are told, as far as they can be
+//!   compared: with what waits always, with what was delivered by digests of
+//!   the last few segments.
+//! - A hole is waited for. It is given up when the receiver has acknowledged
+//!   it and some more packets, or a second, have passed: a capture on several
+//!   interfaces can hold a segment after its own acknowledgement. What the
+//!   snap length cut off is given up with its acknowledgement. A hole that
+//!   nobody acknowledged stands until its direction ends or holds back too
+//!   much. One acknowledged number with nothing behind it is taken for a FIN
+//!   that was not captured.
+//! - A direction of which nothing at all was captured has no holes, and
+//!   nothing waits for it.
+//! - No octet comes before what its sender had received when it sent it: it
+//!   waits for the octets of the other direction that its segment
+//!   acknowledges, with the same patience.
+//! - A FIN or RST has its turn behind the octets before it. A RST must lie
+//!   within the window; one that its receiver didn't take is forgotten.
+//! - Streams are numbered as Wireshark numbers them: by first packet, and anew
+//!   with a SYN whose number isn't its sender's initial one.
+//!
+//! What is kept for a connection is small while its octets come in order: they
+//! pass through borrowed. What must wait is copied, and bounded for each
+//! direction, for all together, and by the number of open connections.
+//!
+//! `seq` is the only place where sequence numbers wrap. `table` finds and
+//! numbers connections; `flow` is one of them, `half` one of its directions,
+//! `backlog` what that holds back.
+
+mod backlog;
+#[cfg(test)]
+pub(crate) mod conversation;
+mod flow;
+mod half;
+#[cfg(test)]
+mod model;
+mod reassembler;
+mod recent;
+mod seq;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use reassembler::Reassembler;
 
 use std::borrow::Cow;
 use std::net::SocketAddr;

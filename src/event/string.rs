@@ -1,0 +1,267 @@
+//! The content of JSON strings (RFC 8259 §7), readable from any octet on.
+//!
+//! Most of a Kubernetes object is string content, so this is where the time
+//! goes: plain ASCII is skipped eight octets at a time, and runs with longer
+//! characters are left to `std::str::from_utf8`. Only an escape or a character
+//! that the end of a slice cuts is read octet by octet.
+//!
+//! Octets that aren't UTF-8 (RFC 3629: no overlong forms, no surrogates,
+//! nothing above U+10FFFF) are a fault at the first octet that no character
+//! can go on with. Escaped surrogates without their other half are none: the
+//! grammar allows them (RFC 8259 §8.2).
+
+use memchr::memchr;
+
+/// Where in a string's content the last slice ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    /// Between two characters.
+    Plain,
+    /// Behind a reverse solidus.
+    Escape,
+    /// Behind `\u` and some of its digits.
+    Hex {
+        /// How many digits must follow.
+        left: u8,
+    },
+    /// In a character of several octets.
+    Character {
+        /// How many octets must follow.
+        left: u8,
+        /// The least value of the next one.
+        low: u8,
+        /// Its largest value.
+        high: u8,
+    },
+}
+
+/// Why an octet can't stand where it stands in a string.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StringFault {
+    /// A control character that isn't escaped.
+    Control,
+    /// An octet that is no UTF-8 there.
+    Utf8,
+    /// No escape has this letter.
+    Escape,
+    /// `\u` wants four hex digits.
+    Hex,
+}
+
+/// Reads string content, up to and with the closing quotation mark, from the
+/// front of `rest`: whether the string closed (else all is read). At a fault
+/// `rest` begins with the octet at fault.
+#[inline]
+pub(super) fn read(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
+    if *within != Within::Plain && !resume(within, rest)? {
+        return Ok(false);
+    }
+    loop {
+        skip_ascii(rest);
+        let Some((&octet, behind)) = rest.split_first() else {
+            return Ok(false);
+        };
+        match octet {
+            b'"' => {
+                *rest = behind;
+                return Ok(true);
+            }
+            b'\\' => match behind.split_first() {
+                Some((b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind)) => *rest = behind,
+                _ => {
+                    *rest = behind;
+                    *within = Within::Escape;
+                    if !resume(within, rest)? {
+                        return Ok(false);
+                    }
+                }
+            },
+            0x80.. => {
+                if !characters(within, rest)? {
+                    return Ok(false);
+                }
+            }
+            _ => return Err(StringFault::Control),
+        }
+    }
+}
+
+/// Reads string content that is plain ASCII, up to and with the closing
+/// quotation mark: whether it came. Else `rest` begins with something that
+/// [`read`] must look at, or is all read.
+#[inline(always)]
+pub(super) fn read_plain(rest: &mut &[u8]) -> bool {
+    skip_ascii(rest);
+    let Some((b'"', behind)) = rest.split_first() else {
+        return false;
+    };
+    *rest = behind;
+    true
+}
+
+/// The string that a literal's content stands for. A surrogate without its
+/// other half becomes U+FFFD.
+pub(super) fn decode(literal: &[u8]) -> String {
+    let escape = memchr(b'\\', literal);
+    if let (None, Ok(text)) = (escape, std::str::from_utf8(literal)) {
+        return text.to_owned();
+    }
+    let mut text = String::new();
+    let mut rest = literal;
+    while let Some((plain, escape)) = memchr(b'\\', rest).and_then(|at| rest.split_at_checked(at)) {
+        text.push_str(&String::from_utf8_lossy(plain));
+        let (character, length) = match escape.get(1) {
+            Some(b'b') => ('\u{8}', 2),
+            Some(b'f') => ('\u{c}', 2),
+            Some(b'n') => ('\n', 2),
+            Some(b'r') => ('\r', 2),
+            Some(b't') => ('\t', 2),
+            Some(b'u') => unicode(escape),
+            Some(&octet) => (char::from(octet), 2),
+            None => (char::REPLACEMENT_CHARACTER, 1),
+        };
+        text.push(character);
+        rest = escape.get(length..).unwrap_or_default();
+    }
+    text.push_str(&String::from_utf8_lossy(rest));
+    text
+}
+
+/// The character of the `\u` escape at the front, and how long that is: two
+/// escapes where they are the halves of a pair.
+fn unicode(escape: &[u8]) -> (char, usize) {
+    let first = unit(escape);
+    if let Some(character) = first.and_then(char::from_u32) {
+        return (character, 6);
+    }
+    let second = escape.get(6..).and_then(unit);
+    match (first, second) {
+        (Some(high @ 0xD800..=0xDBFF), Some(low @ 0xDC00..=0xDFFF)) => {
+            let scalar = 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+            (char::from_u32(scalar).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
+        }
+        _ => (char::REPLACEMENT_CHARACTER, 6),
+    }
+}
+
+/// The UTF-16 code unit of the `\u` escape at the front.
+fn unit(escape: &[u8]) -> Option<u32> {
+    let digits = escape.strip_prefix(b"\\u")?.get(..4)?;
+    u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// `octet` in each octet of a word.
+const fn all(octet: u8) -> u64 {
+    u64::from_le_bytes([octet; 8])
+}
+
+/// The highest bit of each octet that is a quotation mark, a reverse solidus
+/// or a control character. Octets above the first such one may be marked by a
+/// borrow, those below never: the lowest mark is right.
+const fn specials(word: u64) -> u64 {
+    let quote = (word ^ all(b'"')).wrapping_sub(all(1));
+    let solidus = (word ^ all(b'\\')).wrapping_sub(all(1));
+    let control = word.wrapping_sub(all(0x20));
+    quote | solidus | control
+}
+
+/// Drops plain ASCII from the front.
+#[inline(always)]
+fn skip_ascii(rest: &mut &[u8]) {
+    while let Some((word, behind)) = rest.split_first_chunk() {
+        let word = u64::from_le_bytes(*word);
+        // An octet of a longer character has its own highest bit set.
+        let marks = (specials(word) | word) & all(0x80);
+        if marks != 0 {
+            *rest = rest.get((marks.trailing_zeros() / 8) as usize..).unwrap_or_default();
+            return;
+        }
+        *rest = behind;
+    }
+    while let Some((&octet, behind)) = rest.split_first() {
+        if matches!(octet, b'"' | b'\\' | ..0x20 | 0x80..) {
+            return;
+        }
+        *rest = behind;
+    }
+}
+
+/// How many octets come before the first special one, longer characters
+/// counted in.
+fn run_length(text: &[u8]) -> usize {
+    let mut rest = text;
+    while let Some((word, behind)) = rest.split_first_chunk() {
+        let word = u64::from_le_bytes(*word);
+        let marks = specials(word) & !word & all(0x80);
+        if marks != 0 {
+            return text.len() - rest.len() + (marks.trailing_zeros() / 8) as usize;
+        }
+        rest = behind;
+    }
+    let end = rest.iter().position(|octet| matches!(octet, b'"' | b'\\' | ..0x20));
+    text.len() - rest.len() + end.unwrap_or(rest.len())
+}
+
+/// Reads a run that begins with a character of several octets: whether it
+/// ended between two characters.
+#[inline(never)]
+fn characters(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
+    let (run, behind) = rest.split_at_checked(run_length(rest)).unwrap_or((rest, &[]));
+    let Err(error) = std::str::from_utf8(run) else {
+        *rest = behind;
+        return Ok(true);
+    };
+    *rest = rest.get(error.valid_up_to()..).unwrap_or_default();
+    if let Some((&octet, behind)) = rest.split_first() {
+        *within = lead(octet).ok_or(StringFault::Utf8)?;
+        *rest = behind;
+    }
+    resume(within, rest)
+}
+
+/// What must follow the first octet of a character (RFC 3629 §4); `None`
+/// where no character begins so.
+const fn lead(octet: u8) -> Option<Within> {
+    let (left, low, high) = match octet {
+        0xC2..=0xDF => (1, 0x80, 0xBF),
+        0xE0 => (2, 0xA0, 0xBF),
+        0xE1..=0xEC | 0xEE..=0xEF => (2, 0x80, 0xBF),
+        0xED => (2, 0x80, 0x9F),
+        0xF0 => (3, 0x90, 0xBF),
+        0xF1..=0xF3 => (3, 0x80, 0xBF),
+        0xF4 => (3, 0x80, 0x8F),
+        _ => return None,
+    };
+    Some(Within::Character { left, low, high })
+}
+
+/// Reads on in an escape or a character that a slice's end cut: whether it is
+/// whole now.
+#[inline(never)]
+fn resume(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
+    while *within != Within::Plain {
+        let Some((&octet, behind)) = rest.split_first() else {
+            return Ok(false);
+        };
+        *within = match *within {
+            Within::Plain => Within::Plain,
+            Within::Escape => match octet {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Within::Plain,
+                b'u' => Within::Hex { left: 4 },
+                _ => return Err(StringFault::Escape),
+            },
+            Within::Hex { left } => match (octet.is_ascii_hexdigit(), left) {
+                (false, _) => return Err(StringFault::Hex),
+                (true, ..=1) => Within::Plain,
+                (true, left) => Within::Hex { left: left - 1 },
+            },
+            Within::Character { left, low, high } => match (low <= octet && octet <= high, left) {
+                (false, _) => return Err(StringFault::Utf8),
+                (true, ..=1) => Within::Plain,
+                (true, left) => Within::Character { left: left - 1, low: 0x80, high: 0xBF },
+            },
+        };
+        *rest = behind;
+    }
+    Ok(true)
+}

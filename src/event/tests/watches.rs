@@ -1,0 +1,370 @@
+//! Watch events: what is one, and what is picked out of it.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::super::{EventItem, Framer, Kind, Summary};
+use super::{everyhow, invalid, read, spans, whole};
+
+/// The summary of a body that is one event.
+fn summary(body: &str) -> Summary {
+    let mut items = everyhow(Kind::Watch, body.as_bytes()).items;
+    match (items.pop(), items.is_empty()) {
+        (Some(EventItem::Event { summary, .. }), true) => *summary,
+        other => panic!("{other:?} of {body}"),
+    }
+}
+
+/// `object.metadata` and its siblings, read by serde_json.
+fn by_serde(body: &str) -> Option<Summary> {
+    let event: Value = serde_json::from_str(body).unwrap();
+    let event_type = event.get("type")?.as_str()?;
+    let object = event.get("object").filter(|object| object.is_object())?;
+    if !["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"].contains(&event_type) {
+        return None;
+    }
+    let text = |parent: Option<&Value>, name| Some(parent?.get(name)?.as_str()?.to_owned());
+    let metadata = object.get("metadata");
+    Some(Summary {
+        event_type: Some(event_type.to_owned()),
+        api_version: text(Some(object), "apiVersion"),
+        kind: text(Some(object), "kind"),
+        namespace: text(metadata, "namespace"),
+        name: text(metadata, "name"),
+        resource_version: text(metadata, "resourceVersion"),
+        id: None,
+        data: None,
+    })
+}
+
+/// A string literal, each character plain or escaped.
+fn literal(text: &str, escaped: &[bool]) -> String {
+    let mut literal = "\"".to_owned();
+    for (character, escaped) in text.chars().zip(escaped.iter().copied().cycle()) {
+        let mut units = [0; 2];
+        match character {
+            '\n' if escaped => literal.push_str("\\n"),
+            _ if escaped || character < ' ' || character == '"' || character == '\\' => {
+                for unit in character.encode_utf16(&mut units) {
+                    literal.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            _ => literal.push(character),
+        }
+    }
+    literal + "\""
+}
+
+/// JSON texts that are much like watch events, members doubled and misplaced.
+fn likeness() -> impl Strategy<Value = String> {
+    let escapes = || prop::collection::vec(prop::bool::weighted(0.2), 1..6);
+    let string = prop_oneof![
+        prop::sample::select(vec![
+            "ADDED",
+            "MODIFIED",
+            "DELETED",
+            "BOOKMARK",
+            "ERROR",
+            "added",
+            "Pod",
+            "v1",
+            "",
+            "名\n\"😀"
+        ])
+        .prop_map(str::to_owned),
+        ".{0,6}",
+    ];
+    let leaf = prop_oneof![
+        4 => (string, escapes()).prop_map(|(text, escaped)| literal(&text, &escaped)),
+        1 => prop::sample::select(vec!["null", "true", "12", "-0.5e3", "[]", "{}", "[{\"name\":\"x\"}]"])
+            .prop_map(str::to_owned),
+    ];
+    let name = move || {
+        (
+            prop::sample::select(vec![
+                "type",
+                "object",
+                "object",
+                "metadata",
+                "metadata",
+                "name",
+                "namespace",
+                "kind",
+                "apiVersion",
+                "resourceVersion",
+                "other",
+            ]),
+            escapes(),
+        )
+            .prop_map(|(name, escaped)| literal(name, &escaped))
+    };
+    let object = move |inner: BoxedStrategy<String>| {
+        prop::collection::vec((name(), inner), 0..6).prop_map(|members| {
+            let members: Vec<String> =
+                members.into_iter().map(|(name, value)| format!("{name}:{value}")).collect();
+            format!("{{{}}}", members.join(","))
+        })
+    };
+    let nested = leaf.prop_recursive(4, 40, 6, {
+        move |inner| prop_oneof![4 => object(inner.clone().boxed()), 1 => inner.prop_map(|text| format!("[{text}]"))]
+    });
+    // Most begin rightly.
+    (any::<bool>(), object(nested.boxed())).prop_map(|(right, text)| match text.strip_prefix('{') {
+        Some("}") | None => text,
+        Some(members) if right => format!("{{\"type\":\"ADDED\",\"object\":{{}},{members}"),
+        Some(_) => text,
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
+
+    #[test]
+    fn members_are_those_that_serde_json_reads(body in likeness()) {
+        let reading = whole(Kind::Watch, body.as_bytes());
+        prop_assert_eq!(reading.items.len(), 1);
+        match (&reading.items[0], by_serde(&body)) {
+            (EventItem::Event { span, summary }, Some(expected)) => {
+                prop_assert_eq!(span.clone(), 0..body.len() as u64);
+                prop_assert_eq!(&**summary, &expected);
+            }
+            (EventItem::Invalid { well_formed: true, span, .. }, None) => {
+                prop_assert_eq!(span.clone(), 0..body.len() as u64);
+            }
+            (item, expected) => prop_assert!(false, "{:?}, but {:?}: {}", item, expected, body),
+        }
+        prop_assert_eq!(&reading, &read(Kind::Watch, body.as_bytes().chunks(1)));
+        prop_assert_eq!(&reading, &read(Kind::Watch, body.as_bytes().chunks(5)));
+    }
+
+    #[test]
+    fn an_open_item_is_recognised_as_serde_json_would(body in likeness(), cut: prop::sample::Index) {
+        // What is read of it, its containers closed, is an event or not.
+        let cut = cut.index(body.len());
+        let front = &body.as_bytes()[..cut];
+        let reading = whole(Kind::Watch, front);
+        let Some(open) = reading.open else { return Ok(()) };
+        prop_assert_eq!(open.start, 0);
+        let complete = ["", "0", ":0", "\":0", "\"", "\\\":0", "\\\""].iter().find_map(|end| {
+            let text = [front, end.as_bytes()].concat();
+            let mut closers = Vec::new();
+            let mut in_string = false;
+            let mut escaped = false;
+            for octet in &text {
+                match octet {
+                    _ if escaped => escaped = false,
+                    b'\\' if in_string => escaped = true,
+                    b'"' => in_string = !in_string,
+                    b'{' if !in_string => closers.push(b'}'),
+                    b'[' if !in_string => closers.push(b']'),
+                    b'}' | b']' if !in_string => { closers.pop(); }
+                    _ => {}
+                }
+            }
+            closers.reverse();
+            let text = String::from_utf8([text, closers].concat()).ok()?;
+            serde_json::from_str::<Value>(&text).ok().map(|_| text)
+        });
+        let string_end = front.ends_with(b"\"") || front.ends_with(b"}") || front.ends_with(b"{") || front.ends_with(b"]");
+        if let Some(text) = complete && string_end {
+            prop_assert_eq!(open.recognised, by_serde(&text).is_some(), "{}", text);
+        }
+    }
+}
+
+#[test]
+fn an_event_spans_from_brace_to_brace() {
+    let body =
+        " {\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\"}}\n{\"object\":{},\"type\":\"ERROR\"}\r\n\t";
+    let reading = everyhow(Kind::Watch, body.as_bytes());
+    assert_eq!(spans(&reading), [1..41, 42..70]);
+    assert_eq!((reading.open, reading.last, reading.faulted), (None, None, false));
+}
+
+#[test]
+fn what_is_shown_of_an_event() {
+    let body = r#"{"type":"MODIFIED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"coredns","namespace":"kube-system","resourceVersion":"73","labels":{"name":"other"}},"data":{"name":"x","metadata":{"name":"y"}}}}"#;
+    let expected = Summary {
+        event_type: Some("MODIFIED".to_owned()),
+        api_version: Some("v1".to_owned()),
+        kind: Some("ConfigMap".to_owned()),
+        namespace: Some("kube-system".to_owned()),
+        name: Some("coredns".to_owned()),
+        resource_version: Some("73".to_owned()),
+        id: None,
+        data: None,
+    };
+    assert_eq!(summary(body), expected);
+    assert_eq!(by_serde(body), Some(expected));
+}
+
+#[test]
+fn names_in_escapes_are_names() {
+    let body = r#"{"\u0074ype":"\u0041DDED","\u006fbject":{"meta\u0064ata":{"n\u0061me":"\u0061\n\ud83d\ude00\u00e9\/"}}}"#;
+    assert_eq!(summary(body).name.as_deref(), Some("a\n😀é/"));
+    assert_eq!(summary(body).event_type.as_deref(), Some("ADDED"));
+}
+
+#[test]
+fn surrogates_without_their_half_are_replaced() {
+    for (written, name) in [
+        (r"\ud800", "\u{fffd}"),
+        (r"a\udc00b", "a\u{fffd}b"),
+        (r"\ud800\ud800\udc00", "\u{fffd}\u{10000}"),
+        (r"\ud800\u0041", "\u{fffd}A"),
+        (r"\ud800\n", "\u{fffd}\n"),
+        (r"\udbff\udfff", "\u{10ffff}"),
+        (r"\ud800x\udc00", "\u{fffd}x\u{fffd}"),
+    ] {
+        let body = format!(r#"{{"type":"ADDED","object":{{"metadata":{{"name":"{written}"}}}}}}"#);
+        assert_eq!(summary(&body).name.as_deref(), Some(name), "{written}");
+    }
+}
+
+#[test]
+fn of_a_member_given_twice_the_last_counts() {
+    let twice = |object: &str| {
+        summary(&format!("{{\"object\":7,\"type\":1,\"type\":\"ADDED\",\"object\":{object}}}"))
+    };
+    assert_eq!(twice(r#"{"kind":"A","kind":"B"}"#).kind.as_deref(), Some("B"));
+    assert_eq!(twice(r#"{"kind":"A","kind":{}}"#).kind, None);
+    assert_eq!(twice(r#"{"metadata":{"name":"a","name":1}}"#).name, None);
+    let later = twice(r#"{"metadata":{"name":"a","namespace":"b"},"metadata":{"name":"c"}}"#);
+    assert_eq!((later.name.as_deref(), later.namespace), (Some("c"), None));
+    assert_eq!(twice(r#"{"metadata":{"name":"a"},"metadata":null}"#).name, None);
+    let other = twice(r#"{"kind":"A","metadata":{"name":"a"}},"object":{"apiVersion":"v1"}"#);
+    assert_eq!((other.api_version.as_deref(), other.kind, other.name), (Some("v1"), None, None));
+    let reading = everyhow(Kind::Watch, br#"{"type":"ADDED","object":{},"type":"x"}"#);
+    assert_eq!(invalid(&reading).1, 35);
+}
+
+#[test]
+fn metadata_of_another_shape_gives_no_names() {
+    for metadata in ["null", "[]", "[{\"name\":\"x\"}]", "\"name\"", "1", "true", "{}", "{\"name\":[\"x\"]}"]
+    {
+        let found =
+            summary(&format!("{{\"type\":\"ADDED\",\"object\":{{\"kind\":\"K\",\"metadata\":{metadata}}}}}"));
+        assert_eq!((found.kind.as_deref(), found.name), (Some("K"), None), "{metadata}");
+    }
+}
+
+#[test]
+fn long_names_are_unknown() {
+    let name = |length| {
+        let body = format!(
+            r#"{{"type":"ADDED","object":{{"metadata":{{"name":"{}","namespace":"n"}}}}}}"#,
+            "a".repeat(length)
+        );
+        let reading = whole(Kind::Watch, body.as_bytes());
+        assert_eq!(reading, read(Kind::Watch, body.as_bytes().chunks(100)));
+        match reading.items.into_iter().next() {
+            Some(EventItem::Event { summary, .. }) => {
+                assert_eq!(summary.namespace.as_deref(), Some("n"));
+                summary.name
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(name(4096), Some("a".repeat(4096)));
+    assert_eq!(name(4097), None);
+    let body = format!(r#"{{"{}":1,"type":"{}","object":{{}}}}"#, "k".repeat(5000), "A".repeat(5000));
+    let reading = whole(Kind::Watch, body.as_bytes());
+    assert_eq!(
+        invalid(&reading),
+        (0, 5013, "`type` is a long string, not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR", true)
+    );
+    assert_eq!(reading, read(Kind::Watch, body.as_bytes().chunks(100)));
+}
+
+#[test]
+fn other_values_are_invalid_and_reading_goes_on_behind_them() {
+    let event = r#"{"type":"ADDED","object":{}}"#;
+    for (text, at, message) in [
+        ("[1,{}]", 0, "a JSON array, not a watch event"),
+        ("\"type\"", 0, "a JSON string, not a watch event"),
+        ("12", 0, "a JSON number, not a watch event"),
+        ("true", 0, "a JSON boolean, not a watch event"),
+        ("null", 0, "a JSON null, not a watch event"),
+        ("{}", 0, "a JSON object without `type`, not a watch event"),
+        (r#"{"kind":"Status","object":{}}"#, 0, "a JSON object without `type`, not a watch event"),
+        (r#"{"type":"ADDED"}"#, 0, "a JSON object without `object`, not a watch event"),
+        (r#"{"type":"ADDED","object":[]}"#, 25, "`object` is an array, not an object"),
+        (r#"{"type":"ADDED","object":null}"#, 25, "`object` is null, not an object"),
+        (
+            r#"{"type":"added","object":{}}"#,
+            8,
+            "`type` is \"added\", not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR",
+        ),
+        (
+            r#"{"type":"é\n","object":{}}"#,
+            8,
+            "`type` is \"\\u{e9}\\n\", not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR",
+        ),
+        (
+            r#"{"type":1,"object":{}}"#,
+            8,
+            "`type` is a number, not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR",
+        ),
+        (
+            r#"{"type": {"type":"ADDED"}}"#,
+            9,
+            "`type` is an object, not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR",
+        ),
+    ] {
+        let body = format!("{text} {event}\n");
+        let reading = everyhow(Kind::Watch, body.as_bytes());
+        assert_eq!(invalid(&reading), (0, at, message, true), "{text}");
+        let start = text.len() as u64 + 1;
+        assert_eq!(spans(&reading), [start..start + event.len() as u64]);
+        assert!(!reading.faulted);
+    }
+}
+
+#[test]
+fn a_page_of_html_is_a_fault_at_its_first_octet() {
+    let reading = everyhow(Kind::Watch, b"\n<html>{\"type\":\"ADDED\",\"object\":{}}");
+    assert_eq!(invalid(&reading), (1, 1, "expected a JSON value, found `<`", false));
+    assert!(spans(&reading).is_empty() && reading.faulted);
+}
+
+#[test]
+fn a_number_at_the_end_of_a_body_is_invalid() {
+    let reading = everyhow(Kind::Watch, b"12");
+    assert!(
+        matches!(reading.last, Some(EventItem::Invalid { at: 0, well_formed: true, ref span, .. }) if *span == (0..2))
+    );
+}
+
+#[test]
+fn an_event_is_recognised_by_its_beginning() {
+    let recognised = |body: &str| everyhow(Kind::Watch, body.as_bytes()).open.unwrap().recognised;
+    assert!(!recognised("{"));
+    assert!(!recognised(r#"{"type":"ADDED"#));
+    assert!(!recognised(r#"{"type":"ADDED","object":"#));
+    assert!(recognised(r#"{"type":"ADDED","object":{"#));
+    assert!(recognised(r#"{"type":"ADDED","object":{"kind":"Po"#));
+    assert!(recognised(r#"{"object":{"a":1},"type":"ERROR""#));
+    assert!(!recognised(r#"{"type":"ADDED","object":{},"object":1"#));
+    assert!(!recognised(r#"{"type":"ADD","object":{"#));
+}
+
+#[test]
+fn an_event_leaves_nothing_to_the_next() {
+    let first = r#"{"type":"ADDED","object":{"kind":"A","metadata":{"name":"a"}}}"#;
+    let mut framer = Framer::new(Kind::Watch);
+    let mut offset = 0;
+    for body in [first, r#"{"object":{}}"#, r#"{"type":"ADDED","object":{}}"#] {
+        let mut octets = body.as_bytes();
+        let item = framer.read(&mut octets, &mut offset).unwrap();
+        match (body == first, item) {
+            (true, EventItem::Event { summary, .. }) => {
+                assert_eq!(summary.name.as_deref(), Some("a"))
+            }
+            (false, EventItem::Event { summary, .. }) => {
+                assert_eq!((summary.kind, summary.name), (None, None))
+            }
+            (_, EventItem::Invalid { message, .. }) => assert!(message.contains("without `type`")),
+            (_, item) => panic!("{item:?}"),
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What makes a JSON text a Kubernetes watch event, and what is shown of it.
+//!
+//! An event is an object whose `type` is one of five and whose `object` is an
+//! object (metav1.WatchEvent). The listener picks these members, and the few
+//! that name the object, out of the text while it goes by; the text itself is
+//! never kept.
+//!
+//! Of a member given twice the last counts, and what belonged to the earlier
+//! one is forgotten. A name may be written with escapes. What a cluster may
+//! leave out, or give in another shape, is unknown, not wrong.
+
+use std::ops::Range;
+
+use super::json::{Listener, Shape};
+use super::kept::Literal;
+use super::string::decode;
+use super::texts::Subject;
+use super::{EventItem, Summary};
+
+/// The types of watch events.
+const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
+
+/// How many characters of a wrong type a message shows.
+const SHOWN: usize = 40;
+
+/// What is gathered from a text.
+#[derive(Debug)]
+pub(super) struct WatchEvent {
+    /// 1 in the text's own object, 2 in its `object`, 3 in `object.metadata`.
+    depth: u64,
+    /// The member whose name was read last, at that depth.
+    member: Member,
+    /// The name or string at hand, where slices cut it.
+    literal: Literal,
+    /// The text's first octet.
+    start: u64,
+    /// What the text is.
+    shape: Shape,
+    kind: Type,
+    object: Object,
+    summary: Summary,
+}
+
+/// The members that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Member {
+    Type,
+    Object,
+    ApiVersion,
+    Kind,
+    Metadata,
+    Name,
+    Namespace,
+    ResourceVersion,
+    Other,
+}
+
+/// What is known of `type`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Type {
+    Missing,
+    /// Its string has begun.
+    Begun {
+        at: u64,
+    },
+    Known(&'static str),
+    /// Another string; `None` if it is too long to show.
+    Unknown {
+        at: u64,
+        found: Option<String>,
+    },
+    Shaped {
+        at: u64,
+        shape: Shape,
+    },
+}
+
+/// What is known of `object`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Object {
+    Missing,
+    Begun,
+    Shaped { at: u64, shape: Shape },
+}
+
+impl WatchEvent {
+    pub(super) fn new() -> Self {
+        Self {
+            depth: 0,
+            member: Member::Other,
+            literal: Literal::default(),
+            start: 0,
+            shape: Shape::Null,
+            kind: Type::Missing,
+            object: Object::Missing,
+            summary: Summary::default(),
+        }
+    }
+
+    /// The place of a member's value in the summary.
+    fn field(&mut self, member: Member) -> Option<&mut Option<String>> {
+        match member {
+            Member::ApiVersion => Some(&mut self.summary.api_version),
+            Member::Kind => Some(&mut self.summary.kind),
+            Member::Name => Some(&mut self.summary.name),
+            Member::Namespace => Some(&mut self.summary.namespace),
+            Member::ResourceVersion => Some(&mut self.summary.resource_version),
+            Member::Type | Member::Object | Member::Metadata | Member::Other => None,
+        }
+    }
+
+    /// Forgets what an earlier member of the same name said.
+    fn forget(&mut self, member: Member) {
+        match member {
+            Member::Type => self.kind = Type::Missing,
+            Member::Object => {
+                self.object = Object::Missing;
+                self.summary = Summary::default();
+            }
+            Member::Metadata => {
+                self.summary.name = None;
+                self.summary.namespace = None;
+                self.summary.resource_version = None;
+            }
+            _ => {
+                if let Some(field) = self.field(member) {
+                    *field = None;
+                }
+            }
+        }
+    }
+
+    /// Why the text is no watch event: where, and what.
+    fn objection(&self) -> Option<(u64, String)> {
+        if self.shape != Shape::Object {
+            return Some((self.start, format!("{}, not a watch event", json(self.shape))));
+        }
+        let one_of = "not ADDED, MODIFIED, DELETED, BOOKMARK or ERROR";
+        match &self.kind {
+            Type::Known(_) => {}
+            Type::Missing | Type::Begun { .. } => {
+                return Some((self.start, "a JSON object without `type`, not a watch event".to_owned()));
+            }
+            Type::Unknown { at, found: Some(found) } => {
+                let more = if found.chars().nth(SHOWN).is_some() { "…" } else { "" };
+                let found: String = found.chars().take(SHOWN).flat_map(char::escape_default).collect();
+                return Some((*at, format!("`type` is \"{found}{more}\", {one_of}")));
+            }
+            Type::Unknown { at, found: None } => {
+                return Some((*at, format!("`type` is a long string, {one_of}")));
+            }
+            Type::Shaped { at, shape } => {
+                return Some((*at, format!("`type` is {}, {one_of}", plain(*shape))));
+            }
+        }
+        match self.object {
+            Object::Begun => None,
+            Object::Missing => {
+                Some((self.start, "a JSON object without `object`, not a watch event".to_owned()))
+            }
+            Object::Shaped { at, shape } => {
+                Some((at, format!("`object` is {}, not an object", plain(shape))))
+            }
+        }
+    }
+}
+
+impl Subject for WatchEvent {
+    fn begin(&mut self, start: u64) {
+        self.depth = 0;
+        self.member = Member::Other;
+        self.literal.clear();
+        self.start = start;
+        self.kind = Type::Missing;
+        self.object = Object::Missing;
+        self.summary = Summary::default();
+    }
+
+    fn octets(&mut self, _: &[u8]) {}
+
+    fn recognised(&self) -> bool {
+        matches!(self.kind, Type::Known(_)) && self.object == Object::Begun
+    }
+
+    fn whole(&mut self, span: Range<u64>) -> EventItem {
+        if let Some((at, message)) = self.objection() {
+            return EventItem::Invalid { span, at, message, well_formed: true };
+        }
+        let mut summary = std::mem::take(&mut self.summary);
+        if let Type::Known(kind) = self.kind {
+            summary.event_type = Some(kind.to_owned());
+        }
+        EventItem::Event { span, summary: Box::new(summary) }
+    }
+}
+
+impl Listener for WatchEvent {
+    const LISTENS: bool = true;
+
+    #[inline(always)]
+    fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    #[inline(never)]
+    fn value(&mut self, shape: Shape, at: u64) -> bool {
+        match (self.depth, self.member, shape) {
+            (0, ..) => {
+                self.shape = shape;
+                self.depth = u64::from(shape == Shape::Object);
+                false
+            }
+            (_, Member::Type, Shape::String) => {
+                self.kind = Type::Begun { at };
+                true
+            }
+            (_, Member::Type, _) => {
+                self.kind = Type::Shaped { at, shape };
+                false
+            }
+            (_, Member::Object, Shape::Object) => {
+                self.object = Object::Begun;
+                self.depth = 2;
+                false
+            }
+            (_, Member::Object, _) => {
+                self.object = Object::Shaped { at, shape };
+                false
+            }
+            (_, Member::Metadata, Shape::Object) => {
+                self.depth = 3;
+                false
+            }
+            (_, member, Shape::String) => self.field(member).is_some(),
+            _ => false,
+        }
+    }
+
+    #[inline(never)]
+    fn part(&mut self, octets: &[u8]) {
+        self.literal.push(octets);
+    }
+
+    #[inline(never)]
+    fn name(&mut self, octets: &[u8]) {
+        let name = self.literal.ending_in(octets).unwrap_or_default();
+        self.member = if name.contains(&b'\\') {
+            member(self.depth, decode(name).as_bytes())
+        } else {
+            member(self.depth, name)
+        };
+        self.literal.clear();
+        self.forget(self.member);
+    }
+
+    #[inline(never)]
+    fn string(&mut self, octets: &[u8]) {
+        let found = self.literal.ending_in(octets).map(decode);
+        self.literal.clear();
+        if let Type::Begun { at } = self.kind {
+            let known = found.as_deref().and_then(|found| TYPES.into_iter().find(|known| *known == found));
+            self.kind = known.map_or(Type::Unknown { at, found }, Type::Known);
+        } else if let Some(field) = self.field(self.member) {
+            *field = found;
+        }
+    }
+
+    fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        self.member = Member::Other;
+    }
+}
+
+/// The member that a name stands for, in the object at a depth.
+fn member(depth: u64, name: &[u8]) -> Member {
+    match (depth, name) {
+        (1, b"type") => Member::Type,
+        (1, b"object") => Member::Object,
+        (2, b"apiVersion") => Member::ApiVersion,
+        (2, b"kind") => Member::Kind,
+        (2, b"metadata") => Member::Metadata,
+        (3, b"name") => Member::Name,
+        (3, b"namespace") => Member::Namespace,
+        (3, b"resourceVersion") => Member::ResourceVersion,
+        _ => Member::Other,
+    }
+}
+
+/// A shape with its article.
+const fn plain(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Object => "an object",
+        Shape::Array => "an array",
+        Shape::String => "a string",
+        Shape::Number => "a number",
+        Shape::Boolean => "a boolean",
+        Shape::Null => "null",
+    }
+}
+
+/// A text's shape.
+const fn json(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Object => "a JSON object",
+        Shape::Array => "a JSON array",
+        Shape::String => "a JSON string",
+        Shape::Number => "a JSON number",
+        Shape::Boolean => "a JSON boolean",
+        Shape::Null => "a JSON null",
+    }
+}

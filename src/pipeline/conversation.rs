@@ -1,0 +1,165 @@
+//! One connection: its HTTP machine, its open exchanges, its troubles.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+
+use crate::http::{Connection, HttpEvent, Protocol};
+use crate::report::{ExchangeHead, ExchangeId};
+use crate::tcp::{Opening, StreamItem};
+use crate::units::StreamId;
+
+use super::exchange::{Emit, Exchange};
+use super::options::Options;
+use super::problems::StreamTroubles;
+
+/// A connection with payload.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    http: Connection,
+    talk: Talk,
+}
+
+/// What is known of a conversation besides its HTTP machine.
+#[derive(Debug)]
+struct Talk {
+    stream: Option<StreamId>,
+    client: Option<SocketAddr>,
+    server: Option<SocketAddr>,
+    /// The open exchanges by index, `None` where a filter passes one over.
+    exchanges: VecDeque<(u64, Option<Box<Exchange>>)>,
+    troubles: StreamTroubles,
+    protocol: Option<Protocol>,
+    /// Whether anything of HTTP/1 was understood.
+    understood: bool,
+}
+
+/// What remains of a conversation when it is over.
+pub(super) struct Remains {
+    /// What went wrong, if HTTP/1 was spoken.
+    pub(super) troubles: Option<StreamTroubles>,
+    /// What it spoke, if not HTTP/1.
+    pub(super) protocol: Option<Protocol>,
+}
+
+impl Conversation {
+    pub(super) fn new(stream: StreamId, opening: &Opening, options: &Options) -> Self {
+        Self {
+            http: Connection::new(opening, &options.limits, options.keep_payload),
+            talk: Talk::new(Some(stream)),
+        }
+    }
+
+    /// Raw HTTP responses, one after the other.
+    pub(super) fn raw(options: &Options) -> Self {
+        Self { http: Connection::raw(&options.limits, options.keep_payload), talk: Talk::new(None) }
+    }
+
+    pub(super) fn push(&mut self, item: StreamItem<'_>, options: &Options, emit: &mut Emit<'_>) {
+        match &item {
+            StreamItem::Gap(_, gap) => self.talk.troubles.lost(gap.len, gap.noticed),
+            StreamItem::Conflict(_, stamp) => self.talk.troubles.conflict(*stamp),
+            _ => {}
+        }
+        let talk = &mut self.talk;
+        self.http.push(item, &mut |event: HttpEvent<'_>| talk.event(event, options, emit));
+    }
+
+    /// The connection is over; all its items were pushed.
+    pub(super) fn finish(self) -> Remains {
+        let Talk { troubles, protocol, understood, .. } = self.talk;
+        Remains { troubles: (understood && protocol.is_none()).then_some(troubles), protocol }
+    }
+
+    /// Whether anything of HTTP/1 was understood.
+    pub(super) fn understood(&self) -> bool {
+        self.talk.understood
+    }
+}
+
+impl Talk {
+    fn new(stream: Option<StreamId>) -> Self {
+        Self {
+            stream,
+            client: None,
+            server: None,
+            exchanges: VecDeque::new(),
+            troubles: StreamTroubles::default(),
+            protocol: None,
+            understood: false,
+        }
+    }
+
+    fn event(&mut self, event: HttpEvent<'_>, options: &Options, emit: &mut Emit<'_>) {
+        match event {
+            HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
+            HttpEvent::Request { index, head } => {
+                self.understood = true;
+                let selected = options.filters.selects_target(head.target.as_deref());
+                self.exchanges.push_back((
+                    index,
+                    selected.then(|| {
+                        let mut exchange = Exchange::new(self.unread(index));
+                        exchange.request(*head);
+                        Box::new(exchange)
+                    }),
+                ));
+            }
+            HttpEvent::Response { index, head } => {
+                self.understood = true;
+                if let Some(exchange) = self.exchange(index, options) {
+                    exchange.response(*head);
+                }
+            }
+            HttpEvent::Body { index, side, event } => {
+                if let Some(exchange) = self.exchange(index, options) {
+                    exchange.body(side, event, options, emit);
+                }
+            }
+            HttpEvent::ExchangeEnd { index } => {
+                let Some(place) = self.exchanges.iter().position(|(i, _)| *i == index) else { return };
+                let Some((_, Some(exchange))) = self.exchanges.remove(place) else { return };
+                let frame = exchange.frame();
+                let shortfalls = exchange.finish(emit);
+                if let Some((first, count)) = shortfalls.cut_payloads {
+                    self.troubles.cut_payloads(first, count);
+                }
+                if let (Some(encoding), Some(frame)) = (shortfalls.encoding, frame) {
+                    self.troubles.encoding(encoding, frame);
+                }
+            }
+            HttpEvent::Lenient(rule, stamp) => self.troubles.lenient(rule, stamp),
+            HttpEvent::IncompleteHead(_, stamp) => self.troubles.incomplete_head(stamp),
+            HttpEvent::Joined(_, skipped, stamp) => {
+                self.understood = true;
+                self.troubles.join(skipped, stamp);
+            }
+            HttpEvent::NotHttp(protocol) => self.protocol = Some(protocol),
+        }
+    }
+
+    /// The exchange of that index; one whose request wasn't seen begins here.
+    fn exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
+        let place = match self.exchanges.iter().position(|(i, _)| *i == index) {
+            Some(place) => place,
+            None => {
+                let selected = options.filters.selects_target(None);
+                let exchange = selected.then(|| Box::new(Exchange::new(self.unread(index))));
+                self.exchanges.push_back((index, exchange));
+                self.exchanges.len() - 1
+            }
+        };
+        self.exchanges.get_mut(place).and_then(|(_, exchange)| exchange.as_deref_mut())
+    }
+
+    fn unread(&self, index: u64) -> ExchangeHead {
+        ExchangeHead {
+            id: ExchangeId { stream: self.stream, index },
+            client: self.client,
+            server: self.server,
+            request: None,
+            response: None,
+            framing: None,
+            expect: None,
+        }
+    }
+}

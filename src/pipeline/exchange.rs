@@ -1,0 +1,338 @@
+//! One exchange: its heads and bodies in, findings out.
+
+use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
+use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
+use crate::report::{
+    Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, Finding, JudgedChunk, Tally, Violation,
+    ViolationCode,
+};
+use crate::units::{FrameNo, Stamp};
+use crate::verdict::Verdict;
+
+use super::expect::resolve;
+use super::judge::{Judge, Judgement, Task};
+use super::message;
+use super::options::Options;
+
+/// Takes findings, in order.
+pub(super) type Emit<'e> = dyn FnMut(&Finding<'_>) + 'e;
+
+/// A chunk's payload was longer than what is kept, or its encoding isn't read.
+#[derive(Debug, Default)]
+pub(super) struct Shortfalls {
+    /// The frame of the first chunk whose payload was cut, and how many were.
+    pub(super) cut_payloads: Option<(FrameNo, u64)>,
+    /// The encoding that isn't supported.
+    pub(super) encoding: Option<String>,
+}
+
+/// A body while it comes.
+#[derive(Debug)]
+struct Progress {
+    body: Body,
+    judge: Judge,
+    /// The chunk that was last listed, if the body stopped in it.
+    stopped_in: Option<Stopped>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Stopped {
+    chunk: u64,
+    received: u64,
+    size: u64,
+}
+
+/// An exchange while it comes.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    head: ExchangeHead,
+    announced: bool,
+    request: Option<Progress>,
+    response: Option<Progress>,
+    tally: Tally,
+    events: u64,
+    violations: u64,
+    shortfalls: Shortfalls,
+}
+
+impl Exchange {
+    pub(super) fn new(head: ExchangeHead) -> Self {
+        Self {
+            head,
+            announced: false,
+            request: None,
+            response: None,
+            tally: Tally::default(),
+            events: 0,
+            violations: 0,
+            shortfalls: Shortfalls::default(),
+        }
+    }
+
+    /// The frame of its response's head, or of its request's.
+    pub(super) fn frame(&self) -> Option<FrameNo> {
+        let response = self.head.response.as_ref().and_then(|head| head.stamp);
+        let request = self.head.request.as_ref().and_then(|head| head.stamp);
+        response.or(request).map(|stamp| stamp.frame)
+    }
+
+    pub(super) fn request(&mut self, head: RequestHead) {
+        self.head.request = Some(head);
+    }
+
+    pub(super) fn response(&mut self, head: ResponseHead) {
+        self.head.response = Some(head);
+    }
+
+    pub(super) fn body(&mut self, side: Side, event: BodyEvent<'_>, options: &Options, emit: &mut Emit<'_>) {
+        match event {
+            BodyEvent::Begin { framing, joined } => self.begin(side, framing, joined, options, emit),
+            BodyEvent::Data(piece) => {
+                if let Some(progress) = self.side(side) {
+                    progress.body.size += piece.bytes.len() as u64;
+                }
+            }
+            BodyEvent::Missing(_) => {}
+            BodyEvent::Chunk(token) => self.token(side, token, options, emit),
+            BodyEvent::End { end, stamp, reset, fault } => {
+                self.end(side, end, stamp, reset, fault, options, emit);
+            }
+        }
+    }
+
+    /// Nothing more comes: the exchange's verdict.
+    pub(super) fn finish(mut self, emit: &mut Emit<'_>) -> Shortfalls {
+        self.announce(emit);
+        let lost = self.response.as_ref().is_some_and(|progress| progress.body.end == BodyEnd::Lost);
+        let checkable = matches!(self.head.expect, Some(Expect::Kind(_)));
+        let verdict = if self.violations > 0 {
+            ExchangeVerdict::Fail
+        } else if self.tally.unverified > 0 || (lost && checkable) {
+            ExchangeVerdict::Unverified
+        } else if self.tally.checked() > 0 {
+            ExchangeVerdict::Pass
+        } else {
+            ExchangeVerdict::Unchecked
+        };
+        emit(&Finding::ExchangeEnd(&ExchangeEnd {
+            head: self.head,
+            request_body: self.request.map(|progress| progress.body),
+            response_body: self.response.map(|progress| progress.body),
+            verdict,
+            tally: self.tally,
+            events: self.events,
+            violations: self.violations,
+        }));
+        self.shortfalls
+    }
+
+    fn side(&mut self, side: Side) -> Option<&mut Progress> {
+        match side {
+            Side::Request => self.request.as_mut(),
+            Side::Response => self.response.as_mut(),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        side: Side,
+        framing: Option<Framing>,
+        joined: Option<u64>,
+        options: &Options,
+        emit: &mut Emit<'_>,
+    ) {
+        let task = match side {
+            Side::Request => Task::Pass(None),
+            Side::Response => {
+                self.head.framing = framing;
+                let response = self.head.response.clone().unwrap_or_default();
+                let resolved = resolve(
+                    options.expectation,
+                    self.head.request.as_ref(),
+                    &response,
+                    framing,
+                    joined.is_some(),
+                );
+                self.head.expect = resolved.expect;
+                if framing == Some(Framing::Chunked) {
+                    self.shortfalls.encoding = resolved.unsupported;
+                }
+                resolved.task
+            }
+        };
+        let settled = !matches!(task, Task::Guess { .. });
+        let progress = Progress {
+            body: Body {
+                framing,
+                size: 0,
+                end: BodyEnd::Open,
+                end_stamp: None,
+                reset: false,
+                joined,
+                chunks: 0,
+                last_chunk: None,
+            },
+            judge: Judge::new(self.head.id, side, task, options.check_utf8, &options.limits),
+            stopped_in: None,
+        };
+        match side {
+            Side::Request => self.request = Some(progress),
+            Side::Response => {
+                self.response = Some(progress);
+                if settled {
+                    self.announce(emit);
+                }
+            }
+        }
+    }
+
+    /// Tells of the exchange, once, when it is settled what it is.
+    fn announce(&mut self, emit: &mut Emit<'_>) {
+        if !self.announced {
+            self.announced = true;
+            emit(&Finding::Exchange(&self.head));
+        }
+    }
+
+    fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut Emit<'_>) {
+        let Some(progress) = self.side(side) else { return };
+        match &token {
+            ChunkToken::End(chunk) => {
+                progress.body.chunks += 1;
+                progress.body.size += chunk.received;
+                progress.stopped_in = stopped_in(chunk);
+            }
+            ChunkToken::Last(last) => progress.body.last_chunk = Some(LastChunk::clone(last)),
+            ChunkToken::Begin { .. } => progress.stopped_in = None,
+            ChunkToken::Payload { .. } | ChunkToken::Missing { .. } => {}
+        }
+        progress.judge.push(token);
+        self.take_judgements(side, options, emit);
+    }
+
+    fn take_judgements(&mut self, side: Side, options: &Options, emit: &mut Emit<'_>) {
+        while let Some(judgement) = self.side(side).and_then(|progress| progress.judge.poll()) {
+            match judgement {
+                Judgement::Settled(watch) => {
+                    if watch {
+                        self.head.expect = Some(Expect::Kind(crate::event::Kind::Watch));
+                    }
+                    self.announce(emit);
+                }
+                Judgement::Event(event) => {
+                    self.events += 1;
+                    emit(&Finding::Event(self.head.id, &event));
+                }
+                Judgement::Chunk(judged) => self.judged(&judged, options, emit),
+            }
+        }
+    }
+
+    fn judged(&mut self, judged: &JudgedChunk, options: &Options, emit: &mut Emit<'_>) {
+        let chunk = &judged.chunk;
+        if options.keep_payload >= options.limits.payload && chunk.received > chunk.payload.len() as u64 {
+            let cut = self.shortfalls.cut_payloads.get_or_insert((chunk.last.frame, 0));
+            cut.1 += 1;
+        }
+        if judged.side == Side::Response {
+            self.tally.count(&judged.verdict);
+        }
+        emit(&Finding::Chunk(judged));
+        let fails = options.allow.fails(&judged.verdict);
+        let Some(code) = ViolationCode::of(&judged.verdict).filter(|_| fails) else { return };
+        let expect = self.head.expect;
+        self.violation(
+            judged.side,
+            code,
+            Some(chunk.index),
+            Some(chunk.last.frame),
+            message::chunk(judged, expect),
+            emit,
+        );
+    }
+
+    fn violation(
+        &mut self,
+        side: Side,
+        code: ViolationCode,
+        chunk: Option<u64>,
+        frame: Option<FrameNo>,
+        message: String,
+        emit: &mut Emit<'_>,
+    ) {
+        self.violations += 1;
+        let frame = frame.filter(|_| self.head.id.stream.is_some());
+        emit(&Finding::Violation(&Violation { exchange: self.head.id, side, code, chunk, frame, message }));
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn end(
+        &mut self,
+        side: Side,
+        end: BodyEnd,
+        stamp: Option<Stamp>,
+        reset: bool,
+        fault: Option<FramingFault>,
+        options: &Options,
+        emit: &mut Emit<'_>,
+    ) {
+        let Some(progress) = self.side(side) else { return };
+        progress.body.end = end;
+        progress.body.end_stamp = stamp;
+        progress.body.reset = reset;
+        progress.judge.finish(end == BodyEnd::Complete);
+        let chunked = progress.body.framing == Some(Framing::Chunked);
+        let stopped_in = progress.stopped_in;
+        self.take_judgements(side, options, emit);
+        if let Some(fault) = fault {
+            self.violation(
+                side,
+                ViolationCode::BadFraming,
+                fault.chunk,
+                Some(fault.stamp.frame),
+                fault.message,
+                emit,
+            );
+        } else if chunked && end == BodyEnd::Truncated {
+            let message = message::truncated(side, reset, stopped_in.map(|s| (s.chunk, s.received, s.size)));
+            let chunk = stopped_in.map(|stopped| stopped.chunk);
+            self.violation(side, ViolationCode::TruncatedBody, chunk, stamp.map(|s| s.frame), message, emit);
+        }
+    }
+}
+
+/// A chunk that isn't over: the body stopped in its payload or before its CRLF.
+fn stopped_in(chunk: &Chunk) -> Option<Stopped> {
+    (chunk.unfinished || chunk.closing == Closing::None).then_some(Stopped {
+        chunk: chunk.index,
+        received: chunk.received,
+        size: chunk.size,
+    })
+}
+
+impl Tally {
+    fn count(&mut self, verdict: &Verdict) {
+        *match verdict {
+            Verdict::One => &mut self.one,
+            Verdict::Several => &mut self.several,
+            Verdict::Part => &mut self.part,
+            Verdict::Mixed => &mut self.mixed,
+            Verdict::Invalid(_) => &mut self.invalid,
+            Verdict::Unverified(_) => &mut self.unverified,
+            Verdict::Unchecked(_) => &mut self.unchecked,
+        } += 1;
+    }
+}
+
+impl ViolationCode {
+    /// The violation that a verdict is, if it fails the check.
+    const fn of(verdict: &Verdict) -> Option<Self> {
+        match verdict {
+            Verdict::Several => Some(Self::SeveralEvents),
+            Verdict::Part => Some(Self::PartialEvent),
+            Verdict::Mixed => Some(Self::MixedEvents),
+            Verdict::Invalid(_) => Some(Self::NotAnEvent),
+            Verdict::One | Verdict::Unverified(_) | Verdict::Unchecked(_) => None,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What an exchange's chunks are expected to hold.
+
+use crate::event::Kind;
+use crate::http::{Framing, RequestHead, ResponseHead};
+use crate::report::Expect;
+
+use super::judge::Task;
+use super::options::Expectation;
+
+/// What follows for an exchange from its heads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Resolved {
+    /// What is expected, `None` where nothing is, or it isn't known yet.
+    pub(super) expect: Option<Expect>,
+    /// What is to be done with the chunks of the response.
+    pub(super) task: Task,
+    /// The encoding that isn't supported, where that is why nothing is checked.
+    pub(super) unsupported: Option<String>,
+}
+
+impl Resolved {
+    fn nothing() -> Self {
+        Self { expect: None, task: Task::Pass(None), unsupported: None }
+    }
+}
+
+/// Decides what the chunks of a response hold; `joined` tells that the
+/// response's body was joined in the middle.
+pub(super) fn resolve(
+    expectation: Expectation,
+    request: Option<&RequestHead>,
+    response: &ResponseHead,
+    framing: Option<Framing>,
+    joined: bool,
+) -> Resolved {
+    let kind = match expectation {
+        Expectation::Any => {
+            return Resolved { expect: Some(Expect::Any), task: Task::Pass(None), unsupported: None };
+        }
+        Expectation::Kind(kind) => kind,
+        Expectation::Auto => match guess(request, response) {
+            Guess::Kind(kind) => kind,
+            Guess::Watch if framing == Some(Framing::Chunked) => {
+                return Resolved { task: Task::Guess { joined }, ..Resolved::nothing() };
+            }
+            Guess::Nothing | Guess::Watch => return Resolved::nothing(),
+        },
+    };
+    let unsupported = unsupported_encoding(kind, response);
+    let task = match &unsupported {
+        Some(encoding) => Task::Pass(Some(format!("{encoding} isn't decoded"))),
+        None => Task::Check { kind, joined },
+    };
+    Resolved { expect: Some(Expect::Kind(kind)), task, unsupported }
+}
+
+enum Guess {
+    Nothing,
+    Kind(Kind),
+    /// Only the body can tell.
+    Watch,
+}
+
+fn guess(request: Option<&RequestHead>, response: &ResponseHead) -> Guess {
+    let request = request.filter(|request| request.target.is_some());
+    let Some(status) = response.status else {
+        // A body that was joined in the middle, behind a head that nobody saw.
+        return if response.fields.is_none() { Guess::Watch } else { Guess::Nothing };
+    };
+    if !(200..300).contains(&status) {
+        return Guess::Nothing;
+    }
+    let content_type = response.content_type();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match media_type.as_str() {
+        "text/event-stream" => return Guess::Kind(Kind::Sse),
+        "application/x-ndjson"
+        | "application/ndjson"
+        | "application/jsonl"
+        | "application/x-jsonlines"
+        | "application/stream+json" => return Guess::Kind(Kind::Ndjson),
+        _ => {}
+    }
+    let asked = request.and_then(|request| request.target.as_deref()).is_some_and(asks_for_watch);
+    if asked || has_parameter(&content_type, "stream", "watch") {
+        return Guess::Kind(Kind::Watch);
+    }
+    if request.is_none() && is_json(&media_type) {
+        return Guess::Watch;
+    }
+    Guess::Nothing
+}
+
+fn is_json(media_type: &str) -> bool {
+    media_type == "application/json" || media_type.ends_with("+json")
+}
+
+/// Whether a media type has a parameter of that value (RFC 9110 §5.6.6).
+fn has_parameter(content_type: &str, name: &str, value: &str) -> bool {
+    content_type.split(';').skip(1).any(|parameter| {
+        parameter.split_once('=').is_some_and(|(n, v)| {
+            n.trim().eq_ignore_ascii_case(name) && v.trim().trim_matches('"').eq_ignore_ascii_case(value)
+        })
+    })
+}
+
+/// Whether a request target asks the Kubernetes API for a watch: by
+/// `watch=true` or `watch=1` in the query, or by a `/watch/` segment under
+/// `/api/` or `/apis/`.
+fn asks_for_watch(target: &str) -> bool {
+    let target = target.split('#').next().unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")) {
+        return true;
+    }
+    let mut under_api = false;
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        // `/watch/` has a slash behind it, so it isn't the last segment.
+        if under_api && segment == "watch" && segments.peek().is_some() {
+            return true;
+        }
+        under_api |= matches!(segment, "api" | "apis");
+    }
+    false
+}
+
+/// The encoding that keeps events of the kind from being read, if there is one.
+fn unsupported_encoding(kind: Kind, response: &ResponseHead) -> Option<String> {
+    let codings = response.list("content-encoding").find(|coding| !coding.eq_ignore_ascii_case("identity"));
+    if let Some(coding) = codings {
+        return Some(format!("content coding {coding}"));
+    }
+    let coding = response.list("transfer-encoding").find(|coding| !coding.eq_ignore_ascii_case("chunked"));
+    if let Some(coding) = coding {
+        return Some(format!("transfer coding {coding}"));
+    }
+    let content_type = response.content_type();
+    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let binary = ["protobuf", "cbor"].iter().any(|name| media_type.contains(name));
+    (kind == Kind::Watch && binary).then(|| format!("content type {media_type}"))
+}
+
+impl ResponseHead {
+    /// The values of a field, as a list (RFC 9110 §5.6.1).
+    fn list(&self, name: &'static str) -> impl Iterator<Item = &str> {
+        let fields = self.fields.as_deref().unwrap_or_default();
+        fields
+            .iter()
+            .filter(move |(n, _)| n.eq_ignore_ascii_case(name))
+            .flat_map(|(_, value)| value.split(','))
+            .map(str::trim)
+            .filter(|value| !value.is_empty())
+    }
+
+    fn content_type(&self) -> String {
+        let fields = self.fields.as_deref().unwrap_or_default();
+        fields
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
+            .map(|(_, value)| value.clone())
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(target: &str) -> RequestHead {
+        RequestHead { method: Some("GET".into()), target: Some(target.into()), ..RequestHead::default() }
+    }
+
+    fn response(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
+        ResponseHead {
+            status: Some(status),
+            fields: Some(fields.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()),
+            ..ResponseHead::default()
+        }
+    }
+
+    fn auto(target: Option<&str>, status: u16, fields: &[(&str, &str)]) -> Resolved {
+        let request = target.map(request);
+        let response = response(status, fields);
+        resolve(Expectation::Auto, request.as_ref(), &response, Some(Framing::Chunked), false)
+    }
+
+    const JSON: (&str, &str) = ("Content-Type", "application/json");
+
+    #[test]
+    fn a_watch_is_told_by_its_target() {
+        for target in [
+            "/api/v1/pods?watch=true",
+            "/api/v1/pods?limit=5&watch=1&timeoutSeconds=3",
+            "/api/v1/watch/namespaces/kube-system/configmaps/coredns",
+            "/apis/apps/v1/watch/deployments",
+            "/k8s/clusters/c-1/api/v1/watch/pods",
+            "http://127.0.0.1:8001/api/v1/watch/pods",
+        ] {
+            assert_eq!(auto(Some(target), 200, &[JSON]).expect, Some(Expect::Kind(Kind::Watch)), "{target}");
+        }
+        for target in
+            ["/api/v1/pods", "/api/v1/pods?watch=false", "/watch/api/", "/api/v1/watch", "/x?unwatch=1"]
+        {
+            assert_eq!(auto(Some(target), 200, &[JSON]), Resolved::nothing(), "{target}");
+        }
+    }
+
+    #[test]
+    fn content_types_tell_other_kinds() {
+        let kind = |value| auto(Some("/"), 200, &[("content-type", value)]).expect;
+        assert_eq!(kind("Text/Event-Stream; charset=utf-8"), Some(Expect::Kind(Kind::Sse)));
+        assert_eq!(kind("application/x-ndjson"), Some(Expect::Kind(Kind::Ndjson)));
+        assert_eq!(kind("application/json;stream=watch"), Some(Expect::Kind(Kind::Watch)));
+        assert_eq!(kind("application/json"), None);
+    }
+
+    #[test]
+    fn only_success_is_checked_under_auto() {
+        assert_eq!(auto(Some("/api/v1/pods?watch=1"), 410, &[JSON]), Resolved::nothing());
+        let gone = response(410, &[JSON]);
+        let named = resolve(Expectation::Kind(Kind::Watch), None, &gone, Some(Framing::Chunked), false);
+        assert_eq!(named.task, Task::Check { kind: Kind::Watch, joined: false });
+    }
+
+    #[test]
+    fn without_a_request_the_body_tells() {
+        assert_eq!(auto(None, 200, &[JSON]).task, Task::Guess { joined: false });
+        assert_eq!(auto(None, 200, &[("Content-Type", "text/html")]).task, Task::Pass(None));
+    }
+
+    #[test]
+    fn encodings_that_are_not_read_leave_chunks_unchecked() {
+        let watch = Some("/api/v1/pods?watch=1");
+        let gzip = auto(watch, 200, &[JSON, ("Content-Encoding", "gzip")]);
+        assert_eq!(gzip.expect, Some(Expect::Kind(Kind::Watch)));
+        assert_eq!(gzip.unsupported.as_deref(), Some("content coding gzip"));
+        let protobuf =
+            auto(watch, 200, &[("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")]);
+        assert!(protobuf.unsupported.is_some());
+        let chunked = auto(watch, 200, &[JSON, ("Transfer-Encoding", "gzip, chunked")]);
+        assert_eq!(chunked.unsupported.as_deref(), Some("transfer coding gzip"));
+        assert_eq!(auto(watch, 200, &[JSON, ("Transfer-Encoding", "Chunked, chunked")]).unsupported, None);
+    }
+}

@@ -1,0 +1,507 @@
+//! One chunked body: chunk tokens in, events and judged chunks out.
+//!
+//! The framing gives chunk edges, the [`Framer`] gives event edges without
+//! knowing of chunks, and [`Overlap`] joins them. What is left to decide here
+//! is *when*: a chunk waits until it is known what becomes of the item that
+//! was open at its end, for only whole events have a number. And *whether*:
+//! after octets that the capture lacks, and after a join in the middle, nobody
+//! can know how the first event began, so chunks are unverified until one
+//! begins an event.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::chunk::{Chunk, ChunkToken};
+use crate::event::{EventItem, Framer, Kind};
+use crate::http::Side;
+use crate::limits::Limits;
+use crate::report::{Event, ExchangeId, JudgedChunk};
+use crate::verdict::{Fault, Overlap, Verdict};
+
+/// What a judge is to do with a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Nothing is expected of the chunks, for the reason given.
+    Pass(Option<String>),
+    /// Each chunk holds one event of the kind. `joined` bodies begin anywhere.
+    Check {
+        /// The kind.
+        kind: Kind,
+        /// Whether the body was joined in the middle.
+        joined: bool,
+    },
+    /// A watch is expected if the body turns out to hold one: if its first
+    /// octets do, or, where it was joined, the first chunk that begins with `{`.
+    Guess {
+        /// Whether the body was joined in the middle.
+        joined: bool,
+    },
+}
+
+/// What a judge found.
+#[derive(Debug)]
+pub(super) enum Judgement {
+    /// It is settled whether a guessed body is a watch.
+    Settled(bool),
+    /// An event is whole.
+    Event(Arc<Event>),
+    /// A chunk's verdict is known.
+    Chunk(Box<JudgedChunk>),
+}
+
+/// How the events of the body are read at the moment.
+#[derive(Debug)]
+enum Mode {
+    /// Not at all.
+    Off(Option<String>),
+    /// From item to item.
+    InStep,
+    /// A chunk is looked for that begins an event; until then the reason
+    /// makes chunks unverified.
+    Searching(&'static str),
+    /// As `Searching`, to find out whether the body is a watch.
+    Guessing {
+        /// Whether chunks before the first event's are unverified.
+        joined: bool,
+    },
+}
+
+const AFTER_JOIN: &str =
+    "the stream was joined in the middle: nobody can know how the event that this chunk goes on with began";
+const AFTER_LOSS: &str =
+    "the capture lost octets before: nobody can know how the event that this chunk goes on with began";
+
+/// A chunk whose verdict isn't known yet.
+#[derive(Debug)]
+struct Waiting {
+    index: u64,
+    range: Range<u64>,
+    /// Its record, once its last octet came.
+    chunk: Option<Box<Chunk>>,
+    overlap: Overlap,
+    events: Vec<Arc<Event>>,
+    unresolved: Option<u64>,
+    fault: Option<Fault>,
+    filler: bool,
+    /// Why nobody can know what it holds.
+    unknown: Option<&'static str>,
+    utf8: Utf8,
+}
+
+/// Joins the chunks and the events of one body.
+#[derive(Debug)]
+pub(super) struct Judge {
+    exchange: ExchangeId,
+    side: Side,
+    mode: Mode,
+    kind: Kind,
+    framer: Framer,
+    /// Nothing of the current chunk is read any more.
+    skipping: bool,
+    /// In order; the last may still be receiving octets.
+    waiting: VecDeque<Waiting>,
+    waiting_payload: usize,
+    max_waiting: usize,
+    max_waiting_payload: usize,
+    /// The number for the next event.
+    next_event: u64,
+    /// The number given in advance to the open event, and the chunk it began in.
+    reserved: Option<(u64, u64)>,
+    check_utf8: bool,
+    found: VecDeque<Judgement>,
+}
+
+impl Judge {
+    pub(super) fn new(
+        exchange: ExchangeId,
+        side: Side,
+        task: Task,
+        check_utf8: bool,
+        limits: &Limits,
+    ) -> Self {
+        let (mode, kind) = match task {
+            Task::Pass(reason) => (Mode::Off(reason), Kind::Json),
+            Task::Check { kind, joined: true } => (Mode::Searching(AFTER_JOIN), kind),
+            Task::Check { kind, joined: false } => (Mode::InStep, kind),
+            Task::Guess { joined } => (Mode::Guessing { joined }, Kind::Watch),
+        };
+        Self {
+            exchange,
+            side,
+            mode,
+            kind,
+            framer: Framer::new(kind),
+            skipping: false,
+            waiting: VecDeque::new(),
+            waiting_payload: 0,
+            max_waiting: limits.pending_chunks,
+            max_waiting_payload: limits.pending_payload,
+            next_event: 1,
+            reserved: None,
+            check_utf8,
+            found: VecDeque::new(),
+        }
+    }
+
+    /// What was found and not taken yet, in order.
+    pub(super) fn poll(&mut self) -> Option<Judgement> {
+        self.found.pop_front()
+    }
+
+    /// Takes the next token of the body; the last chunk says nothing here.
+    pub(super) fn push(&mut self, token: ChunkToken<'_>) {
+        match token {
+            ChunkToken::Begin { index, offset, size } => self.begin(index, offset, size),
+            ChunkToken::Payload { offset, piece } => self.payload(offset, &piece.bytes),
+            ChunkToken::Missing { .. } => self.missing(),
+            ChunkToken::End(chunk) => self.end(chunk),
+            ChunkToken::Last(_) => {}
+        }
+    }
+
+    /// The body is over; `complete` if as its framing says.
+    pub(super) fn finish(&mut self, complete: bool) {
+        if complete && !self.skipping && !matches!(self.mode, Mode::Off(_)) {
+            if let Some(item) = self.framer.finish() {
+                self.item(item);
+            }
+        }
+        self.drop_open_item();
+        if let Mode::Guessing { .. } = self.mode {
+            self.settle(false);
+        }
+        self.release(true);
+    }
+
+    fn begin(&mut self, index: u64, offset: u64, size: u64) {
+        let range = offset..offset.saturating_add(size);
+        self.waiting.push_back(Waiting {
+            index,
+            range,
+            chunk: None,
+            overlap: Overlap::default(),
+            events: Vec::new(),
+            unresolved: None,
+            fault: None,
+            filler: false,
+            unknown: match self.mode {
+                Mode::Searching(reason) => Some(reason),
+                Mode::Guessing { joined: true } => Some(AFTER_JOIN),
+                _ => None,
+            },
+            utf8: Utf8::default(),
+        });
+        let searching = matches!(self.mode, Mode::Searching(_) | Mode::Guessing { .. });
+        if self.skipping || self.framer.is_faulted() || (searching && self.framer.open().is_none()) {
+            self.framer.resume(offset);
+            self.skipping = false;
+        }
+    }
+
+    fn payload(&mut self, mut offset: u64, mut octets: &[u8]) {
+        if self.check_utf8 {
+            if let Some(waiting) = self.waiting.back_mut() {
+                waiting.utf8.push(octets);
+            }
+        }
+        if matches!(self.mode, Mode::Off(_)) || self.skipping {
+            return;
+        }
+        if !matches!(self.mode, Mode::InStep) && self.framer.open().is_none() && !self.may_begin(octets) {
+            return;
+        }
+        while let Some(item) = self.framer.read(&mut octets, &mut offset) {
+            self.item(item);
+            if self.skipping {
+                return;
+            }
+        }
+        if !matches!(self.mode, Mode::InStep) {
+            if let Some(open) = self.framer.open().filter(|open| open.recognised) {
+                self.in_step(open.start);
+            }
+        }
+    }
+
+    /// Whether a chunk that goes on with `octets`, none of its items read yet,
+    /// can begin an event, as far as its first octet tells.
+    fn may_begin(&mut self, octets: &[u8]) -> bool {
+        let Some(first) = octets.iter().find(|octet| !octet.is_ascii_whitespace()) else { return true };
+        let begins = match self.kind {
+            Kind::Watch => *first == b'{',
+            Kind::Json | Kind::Ndjson => matches!(first, b'{' | b'['),
+            Kind::Sse => true,
+        };
+        if !begins {
+            self.skipping = true;
+            if let Mode::Guessing { joined: false } = self.mode {
+                self.settle(false);
+            }
+        }
+        begins
+    }
+
+    fn item(&mut self, item: EventItem) {
+        match item {
+            EventItem::Event { span, summary } => {
+                if !matches!(self.mode, Mode::InStep) {
+                    self.in_step(span.start);
+                }
+                self.event(&span, *summary);
+            }
+            EventItem::Invalid { span, at, message, well_formed } => match self.mode {
+                Mode::Off(_) => {}
+                Mode::Searching(_) => self.skipping = true,
+                Mode::Guessing { .. } => self.settle(false),
+                Mode::InStep => {
+                    self.reserved = None;
+                    self.invalid(&span, at, message);
+                    self.skipping = !well_formed;
+                }
+            },
+            EventItem::Filler { span } => {
+                for waiting in touched(&mut self.waiting, &span) {
+                    waiting.filler = true;
+                }
+            }
+        }
+    }
+
+    fn event(&mut self, span: &Range<u64>, summary: crate::event::Summary) {
+        let last_octet = span.end.saturating_sub(1);
+        let holder = |waiting: &VecDeque<Waiting>, octet: u64| {
+            let place = waiting.partition_point(|w| w.range.end <= octet);
+            waiting.get(place).filter(|w| w.range.start <= octet).map(|w| w.index)
+        };
+        let (index, first_chunk) = match self.reserved.take() {
+            Some(reserved) => reserved,
+            None => {
+                let index = self.next_event;
+                self.next_event += 1;
+                (index, holder(&self.waiting, span.start).unwrap_or(1))
+            }
+        };
+        let event = Arc::new(Event {
+            index,
+            offset: span.start,
+            size: span.end - span.start,
+            first_chunk,
+            last_chunk: holder(&self.waiting, last_octet).unwrap_or(first_chunk),
+            summary,
+        });
+        for waiting in touched(&mut self.waiting, span) {
+            waiting.overlap.add(&waiting.range, span);
+            waiting.events.push(Arc::clone(&event));
+        }
+        self.found.push_back(Judgement::Event(event));
+    }
+
+    /// The chunk with the fault is invalid; those before it hold a part.
+    fn invalid(&mut self, span: &Range<u64>, at: u64, message: String) {
+        let last_octet = span.end.saturating_sub(1);
+        let mut message = Some(message);
+        for waiting in touched(&mut self.waiting, span).rev() {
+            if waiting.range.contains(&last_octet) {
+                if let (None, Some(message)) = (&waiting.fault, message.take()) {
+                    waiting.fault = Some(Fault { at, message });
+                }
+            } else {
+                waiting.overlap.add(&waiting.range, span);
+            }
+        }
+    }
+
+    /// An event begins at `start`, the first item of its chunk: what comes
+    /// from there on can be judged.
+    fn in_step(&mut self, start: u64) {
+        if matches!(self.mode, Mode::Guessing { .. }) {
+            self.found.push_back(Judgement::Settled(true));
+        }
+        self.mode = Mode::InStep;
+        let place = self.waiting.partition_point(|waiting| waiting.range.end <= start);
+        for waiting in self.waiting.iter_mut().skip(place) {
+            waiting.unknown = None;
+        }
+    }
+
+    fn settle(&mut self, watch: bool) {
+        self.mode = if watch { Mode::InStep } else { Mode::Off(None) };
+        self.found.push_back(Judgement::Settled(watch));
+    }
+
+    fn missing(&mut self) {
+        if matches!(self.mode, Mode::Off(_)) {
+            return;
+        }
+        self.drop_open_item();
+        self.skipping = true;
+        match &mut self.mode {
+            Mode::InStep => self.mode = Mode::Searching(AFTER_LOSS),
+            Mode::Guessing { joined } => *joined = true,
+            Mode::Off(_) | Mode::Searching(_) => {}
+        }
+    }
+
+    /// What is open will never be whole: chunks that hold octets of it hold a part.
+    fn drop_open_item(&mut self) {
+        self.reserved = None;
+        if matches!(self.mode, Mode::Off(_)) || self.skipping {
+            return;
+        }
+        let Some(open) = self.framer.open() else { return };
+        for waiting in touched(&mut self.waiting, &(open.start..u64::MAX)) {
+            if open.filler_only {
+                waiting.filler = true;
+            } else {
+                waiting.overlap.add(&waiting.range, &(open.start..u64::MAX));
+            }
+        }
+        // Read on, if at all, from a chunk's first octet.
+        self.skipping = true;
+    }
+
+    fn end(&mut self, chunk: Box<Chunk>) {
+        self.waiting_payload += chunk.payload.len();
+        if let Some(waiting) = self.waiting.back_mut() {
+            waiting.chunk = Some(chunk);
+        }
+        self.release(false);
+    }
+
+    /// Lets go of the chunks whose verdict is known, or of `all`.
+    fn release(&mut self, all: bool) {
+        let open =
+            if all || self.skipping || matches!(self.mode, Mode::Off(_)) { None } else { self.framer.open() };
+        let known = open.map_or(u64::MAX, |open| open.start);
+        loop {
+            let guessing = matches!(self.mode, Mode::Guessing { .. });
+            let crowded =
+                self.waiting.len() > self.max_waiting || self.waiting_payload > self.max_waiting_payload;
+            let Some(front) = self.waiting.front_mut() else { return };
+            if front.chunk.is_none() {
+                return;
+            }
+            if guessing || front.range.end > known {
+                if !crowded {
+                    return;
+                }
+                if guessing {
+                    // Nothing that begins an event in so many octets.
+                    self.settle(false);
+                    continue;
+                }
+                if let Some(open) = open {
+                    // The event goes on longer than chunks can wait for it.
+                    front.overlap.add(&front.range, &(open.start..u64::MAX));
+                    let reserved = *self.reserved.get_or_insert_with(|| {
+                        let index = self.next_event;
+                        self.next_event += 1;
+                        (index, front.index)
+                    });
+                    front.unresolved = Some(reserved.0);
+                }
+            }
+            let Some(mut front) = self.waiting.pop_front() else { return };
+            let Some(chunk) = front.chunk.take() else { return };
+            self.waiting_payload = self.waiting_payload.saturating_sub(chunk.payload.len());
+            let verdict = self.verdict(&mut front, &chunk);
+            self.found.push_back(Judgement::Chunk(Box::new(JudgedChunk {
+                exchange: self.exchange,
+                side: self.side,
+                utf8: self.check_utf8.then(|| front.utf8.is_valid()),
+                chunk: *chunk,
+                verdict,
+                overlap: front.overlap,
+                events: front.events,
+                unresolved_event: front.unresolved,
+            })));
+        }
+    }
+
+    fn verdict(&self, waiting: &mut Waiting, chunk: &Chunk) -> Verdict {
+        if let Mode::Off(reason) = &self.mode {
+            return Verdict::Unchecked(reason.clone());
+        }
+        if chunk.lacks_octets() {
+            return Verdict::Unverified(format!(
+                "the capture holds only {} of its {} octets",
+                chunk.received, chunk.size
+            ));
+        }
+        if chunk.unfinished {
+            return Verdict::Unchecked(Some(format!(
+                "only {} of its {} octets came",
+                chunk.received, chunk.size
+            )));
+        }
+        if let Some(reason) = waiting.unknown {
+            return Verdict::Unverified(reason.to_owned());
+        }
+        if let Some(fault) = waiting.fault.take() {
+            return Verdict::Invalid(fault);
+        }
+        waiting.overlap.verdict().unwrap_or_else(|| {
+            if waiting.filler || self.kind == Kind::Sse {
+                Verdict::Unchecked(Some(
+                    "comments alone, as servers send them to keep a stream alive".to_owned(),
+                ))
+            } else {
+                Verdict::Invalid(Fault { at: waiting.range.start, message: "white space alone".to_owned() })
+            }
+        })
+    }
+}
+
+/// The waiting chunks that share octets with `span`.
+fn touched<'w>(
+    waiting: &'w mut VecDeque<Waiting>,
+    span: &Range<u64>,
+) -> impl DoubleEndedIterator<Item = &'w mut Waiting> + use<'w> {
+    let first = waiting.partition_point(|w| w.range.end <= span.start);
+    let behind = waiting.partition_point(|w| w.range.start < span.end);
+    waiting.range_mut(first..behind.max(first))
+}
+
+/// Whether octets that come in pieces are valid UTF-8.
+#[derive(Debug, Default)]
+struct Utf8 {
+    /// The beginning of a character that the last piece cut.
+    cut: [u8; 4],
+    cut_len: usize,
+    invalid: bool,
+}
+
+impl Utf8 {
+    fn push(&mut self, mut octets: &[u8]) {
+        while self.cut_len > 0 && !self.invalid {
+            let Some((first, rest)) = octets.split_first() else { return };
+            octets = rest;
+            if let Some(place) = self.cut.get_mut(self.cut_len) {
+                *place = *first;
+                self.cut_len += 1;
+            }
+            match std::str::from_utf8(self.cut.get(..self.cut_len).unwrap_or_default()) {
+                Ok(_) => self.cut_len = 0,
+                Err(error) => self.invalid = error.error_len().is_some(),
+            }
+        }
+        if self.invalid {
+            return;
+        }
+        if let Err(error) = std::str::from_utf8(octets) {
+            let tail = octets.get(error.valid_up_to()..).unwrap_or_default();
+            match self.cut.get_mut(..tail.len()) {
+                Some(cut) if error.error_len().is_none() => {
+                    cut.copy_from_slice(tail);
+                    self.cut_len = tail.len();
+                }
+                _ => self.invalid = true,
+            }
+        }
+    }
+
+    fn is_valid(&self) -> bool {
+        !self.invalid && self.cut_len == 0
+    }
+}

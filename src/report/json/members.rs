@@ -1,0 +1,260 @@
+//! The members of the report's objects, for the document and for its lines.
+
+use std::io;
+use std::net::SocketAddr;
+
+use super::text::{JsonText, Sink, key};
+use crate::chunk::{Run, frames};
+use crate::event::Kind;
+use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
+use crate::report::payload::Payload;
+use crate::report::{
+    Body, Conclusion, Event, ExchangeHead, ExchangeId, Expect, JudgedChunk, OtherStream, Problem, Violation,
+};
+use crate::units::Stamp;
+use crate::verdict::Verdict;
+
+/// The report's name and version, which every document says.
+pub(crate) const SCHEMA: &str = "chunkscope.report/1";
+
+/// A body of which nothing was said.
+const UNKNOWN_BODY: Body = Body {
+    framing: None,
+    size: 0,
+    end: BodyEnd::Open,
+    end_stamp: None,
+    reset: false,
+    joined: None,
+    chunks: 0,
+    last_chunk: None,
+};
+
+/// Raw HTTP has no packets: stamps mean nothing there.
+fn seen(id: ExchangeId, stamp: Option<Stamp>) -> Option<Stamp> {
+    stamp.filter(|_| id.stream.is_some())
+}
+
+/// A chunk's members. Its payload, if long, goes to `sink` in pieces.
+pub(crate) fn chunk(
+    text: &mut JsonText,
+    judged: &JudgedChunk,
+    payload: Payload,
+    sink: Sink<'_>,
+) -> io::Result<()> {
+    let (id, chunk) = (judged.exchange, &judged.chunk);
+    text.number(key!("index"), chunk.index);
+    text.name(key!("size_hex"), Some(chunk.size_hex()));
+    text.number(key!("size"), chunk.size);
+    text.text(key!("extensions"), chunk.extensions().as_deref());
+    text.number(key!("offset"), chunk.offset);
+    text.number(key!("received"), chunk.received);
+    trail(text, id, &chunk.trail);
+    text.time(key!("first_time"), seen(id, Some(chunk.first)).and_then(|stamp| stamp.at));
+    text.time(key!("time"), seen(id, Some(chunk.last)).and_then(|stamp| stamp.at));
+    match payload.excerpt(judged) {
+        Some(excerpt) => {
+            text.payload(key!("payload"), excerpt, sink)?;
+            text.name(key!("encoding"), Some(excerpt.encoding()));
+            if excerpt.is_cut(judged) {
+                text.literal(key!("payload_cut"), "true");
+            }
+        }
+        None => {
+            text.literal(key!("payload"), "null");
+            text.literal(key!("encoding"), "null");
+        }
+    }
+    text.name(key!("verdict"), Some(judged.verdict.name()));
+    match &judged.verdict {
+        Verdict::Invalid(fault) => text.text(key!("reason"), Some(&fault.message)),
+        Verdict::Unverified(reason) | Verdict::Unchecked(Some(reason)) => {
+            text.text(key!("reason"), Some(reason))
+        }
+        Verdict::One | Verdict::Several | Verdict::Part | Verdict::Mixed | Verdict::Unchecked(None) => {}
+    }
+    text.numbers(key!("events"), judged.events.iter().map(|event| event.index));
+    Ok(())
+}
+
+/// The frames of some runs: ascending, without duplicates; none for raw HTTP.
+fn trail(text: &mut JsonText, id: ExchangeId, trail: &[Run]) {
+    if id.stream.is_none() {
+        return text.literal(key!("frames"), "[]");
+    }
+    if trail.is_sorted_by_key(|run| run.frame) {
+        let mut before = None;
+        text.numbers(
+            key!("frames"),
+            trail
+                .iter()
+                .filter_map(|run| run.frame)
+                .filter(|&frame| before.replace(frame) != Some(frame))
+                .map(|f| f.get()),
+        );
+    } else {
+        text.numbers(key!("frames"), frames(trail).into_iter().map(|frame| frame.get()));
+    }
+}
+
+/// An event's members; `id` and `data` only for kinds that have them.
+pub(crate) fn event(text: &mut JsonText, event: &Event, expect: Option<Expect>) {
+    let summary = &event.summary;
+    text.number(key!("index"), event.index);
+    text.text(key!("type"), summary.event_type.as_deref());
+    text.text(key!("api_version"), summary.api_version.as_deref());
+    text.text(key!("kind"), summary.kind.as_deref());
+    text.text(key!("namespace"), summary.namespace.as_deref());
+    text.text(key!("name"), summary.name.as_deref());
+    text.text(key!("resource_version"), summary.resource_version.as_deref());
+    if let Some(Expect::Kind(kind @ (Kind::Sse | Kind::Json | Kind::Ndjson))) = expect {
+        if kind == Kind::Sse {
+            text.text(key!("id"), summary.id.as_deref());
+        }
+        text.text(key!("data"), summary.data.as_deref());
+    }
+    text.number(key!("offset"), event.offset);
+    text.number(key!("size"), event.size);
+    text.number(key!("first_chunk"), event.first_chunk);
+    text.number(key!("last_chunk"), event.last_chunk);
+}
+
+/// A violation's members; `side` only where it is the request's.
+pub(crate) fn violation(text: &mut JsonText, violation: &Violation) {
+    text.name(key!("code"), Some(violation.code.name()));
+    text.maybe_number(key!("chunk"), violation.chunk);
+    text.maybe_number(key!("frame"), violation.frame.map(|frame| frame.get()));
+    text.text(key!("message"), Some(&violation.message));
+    if violation.side == Side::Request {
+        text.name(key!("side"), Some("request"));
+    }
+}
+
+/// A problem's members.
+pub(crate) fn problem(text: &mut JsonText, problem: &Problem) {
+    text.name(key!("code"), Some(problem.code));
+    text.maybe_number(key!("frame"), problem.frame.map(|frame| frame.get()));
+    text.text(key!("message"), Some(&problem.message));
+    text.maybe_number(key!("stream"), problem.stream.map(|stream| stream.0));
+    text.number(key!("count"), problem.count);
+}
+
+/// A list of streams that aren't HTTP/1, as a member.
+pub(crate) fn other_streams(text: &mut JsonText, streams: &[OtherStream]) {
+    text.key(key!("other_streams"));
+    text.raw("[");
+    for other in streams {
+        text.element();
+        text.number(key!("stream"), other.stream.0);
+        text.name(key!("protocol"), Some(protocol(other.protocol)));
+        text.close();
+    }
+    text.raw("]");
+}
+
+/// An exchange's number on its stream, and its endpoints.
+pub(crate) fn endpoints(text: &mut JsonText, head: &ExchangeHead) {
+    let address =
+        |end: Option<SocketAddr>| end.filter(|_| head.id.stream.is_some()).map(|end| end.to_string());
+    text.number(key!("index"), head.id.index);
+    text.name(key!("client"), address(head.client).as_deref());
+    text.name(key!("server"), address(head.server).as_deref());
+}
+
+/// A request's start line.
+pub(crate) fn request_line(text: &mut JsonText, request: &RequestHead) {
+    text.text(key!("method"), request.method.as_deref());
+    text.text(key!("target"), request.target.as_deref());
+    text.text(key!("version"), request.version.as_deref());
+}
+
+/// A response's start line.
+pub(crate) fn status_line(text: &mut JsonText, response: &ResponseHead) {
+    text.maybe_number(key!("status"), response.status.map(u64::from));
+    text.text(key!("reason"), response.reason.as_deref());
+    text.text(key!("version"), response.version.as_deref());
+}
+
+/// The frame and time of a head.
+pub(crate) fn head_stamp(text: &mut JsonText, id: ExchangeId, stamp: Option<Stamp>) {
+    let stamp = seen(id, stamp);
+    text.maybe_number(key!("frame"), stamp.map(|stamp| stamp.frame.get()));
+    text.time(key!("time"), stamp.and_then(|stamp| stamp.at));
+}
+
+/// A body's members before its chunks.
+pub(crate) fn body(text: &mut JsonText, body: Option<&Body>) {
+    let body = body.unwrap_or(&UNKNOWN_BODY);
+    text.name(key!("framing"), body.framing.map(framing));
+    text.number(key!("size"), body.size);
+    text.name(key!("end"), Some(end(body.end)));
+    text.literal(key!("joined"), if body.joined.is_some() { "true" } else { "false" });
+    text.number(key!("skipped"), body.joined.unwrap_or(0));
+}
+
+/// A body's last chunk, as a member.
+pub(crate) fn last_chunk(text: &mut JsonText, id: ExchangeId, body: Option<&Body>) {
+    let last = body.and_then(|body| body.last_chunk.as_ref());
+    text.key(key!("last_chunk"));
+    if let Some(last) = last {
+        text.open();
+        let digits = last.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
+        let digits = last.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
+        text.name(key!("size_hex"), Some(digits.unwrap_or_default()));
+        text.text(key!("extensions"), crate::chunk::extensions(&last.size_line).as_deref());
+        trail(text, id, &last.trail);
+        text.time(key!("time"), seen(id, Some(last.last)).and_then(|stamp| stamp.at));
+        text.close();
+    } else {
+        text.raw("null");
+    }
+}
+
+/// A body's trailer fields, as a member.
+pub(crate) fn trailers(text: &mut JsonText, body: Option<&Body>) {
+    let last = body.and_then(|body| body.last_chunk.as_ref());
+    text.fields(key!("trailers"), Some(last.map_or(&[], |last| last.trailers.as_slice())));
+}
+
+/// The counts over all captures.
+pub(crate) fn summary(text: &mut JsonText, conclusion: &Conclusion) {
+    let totals = &conclusion.totals;
+    text.number(key!("captures"), totals.captures);
+    text.number(key!("packets"), totals.packets);
+    text.number(key!("streams"), totals.streams);
+    text.number(key!("exchanges"), totals.exchanges);
+    text.number(key!("checked"), totals.checked);
+    text.number(key!("chunks"), totals.chunks);
+    text.number(key!("events"), totals.events);
+    text.number(key!("violations"), totals.violations);
+    text.number(key!("unverified"), totals.unverified);
+}
+
+/// A framing's name.
+pub(crate) const fn framing(framing: Framing) -> &'static str {
+    match framing {
+        Framing::Chunked => "chunked",
+        Framing::ContentLength(_) => "content-length",
+        Framing::Close => "close",
+        Framing::None => "none",
+        Framing::Tunnel => "tunnel",
+    }
+}
+
+const fn end(end: BodyEnd) -> &'static str {
+    match end {
+        BodyEnd::Complete => "complete",
+        BodyEnd::Open => "open",
+        BodyEnd::Aborted => "aborted",
+        BodyEnd::Truncated => "truncated",
+        BodyEnd::Broken => "broken",
+        BodyEnd::Lost => "lost",
+    }
+}
+
+const fn protocol(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Tls => "tls",
+        Protocol::Http2 => "http2",
+        Protocol::Other => "other",
+    }
+}

@@ -1,0 +1,407 @@
+//! JSON text, written into one buffer that is used again.
+//!
+//! Strings are serde_json's; numbers and times are
+//! [`figures`](super::super::figures). Long strings leave the buffer in
+//! pieces, so that it stays small whatever a payload holds.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Serialize as _;
+use serde_json::ser::{Formatter, Serializer};
+
+use crate::report::figures::{TimeText, append_number};
+use crate::report::payload::Excerpt;
+use crate::units::Timestamp;
+
+/// What takes octets that are written.
+pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> io::Result<()>;
+
+/// Octets of a string that are escaped at once; a multiple of three, so that
+/// pieces of base64 need no padding between them.
+const PIECE: usize = 48 << 10;
+
+/// How members are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// `"a": 1, "b": 2`: for people who open the document.
+    Spaced,
+    /// `"a":1,"b":2`: for lines.
+    Compact,
+}
+
+/// A member's name with what stands around it, made by [`key!`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    /// `, "name": `
+    pub(crate) spaced: &'static str,
+    /// `,"name":`
+    pub(crate) compact: &'static str,
+}
+
+/// The [`Key`] of a name that needs no escapes.
+macro_rules! key {
+    ($name:literal) => {
+        $crate::report::json::text::Key {
+            spaced: concat!(", \"", $name, "\": "),
+            compact: concat!(",\"", $name, "\":"),
+        }
+    };
+}
+pub(crate) use key;
+
+/// A buffer with JSON text.
+#[derive(Debug)]
+pub(crate) struct JsonText {
+    /// What was written and not passed on.
+    out: Vec<u8>,
+    style: Style,
+    time: TimeText,
+}
+
+impl JsonText {
+    /// An empty buffer.
+    pub(crate) fn new(style: Style) -> Self {
+        Self { out: Vec::new(), style, time: TimeText::default() }
+    }
+
+    /// Gives what was written to `sink`, and empties the buffer.
+    pub(crate) fn pass_on(&mut self, sink: Sink<'_>) -> io::Result<()> {
+        let passed = sink(&self.out);
+        self.out.clear();
+        passed
+    }
+
+    /// Writes octets that are JSON text already.
+    pub(crate) fn raw(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// Begins a line, with `indent` blanks.
+    pub(crate) fn line(&mut self, indent: usize) {
+        const BLANKS: &str = "                    ";
+        self.out.push(b'\n');
+        self.raw(BLANKS.get(..indent).unwrap_or(BLANKS));
+    }
+
+    /// Ends a line with a comma, and begins the next one.
+    pub(crate) fn next_line(&mut self, indent: usize) {
+        self.out.push(b',');
+        self.line(indent);
+    }
+
+    /// Whether the last thing written is a value, or the end of one.
+    fn follows_value(&self) -> bool {
+        // No value ends in one of these: strings end in a quote.
+        !matches!(self.out.last(), None | Some(b'{' | b'[' | b' ' | b'\n'))
+    }
+
+    /// Separates what follows from what is there, if that is a value.
+    fn separate(&mut self) {
+        if self.follows_value() {
+            self.raw(match self.style {
+                Style::Spaced => ", ",
+                Style::Compact => ",",
+            });
+        }
+    }
+
+    /// Writes a member's name; its value must follow.
+    pub(crate) fn key(&mut self, key: Key) {
+        let (text, comma) = match self.style {
+            Style::Spaced => (key.spaced, ", ".len()),
+            Style::Compact => (key.compact, ",".len()),
+        };
+        let skip = if self.follows_value() { 0 } else { comma };
+        self.raw(text.get(skip..).unwrap_or_default());
+    }
+
+    /// Writes a string as a value.
+    fn string(&mut self, text: &str) {
+        self.escaped(text, true);
+    }
+
+    fn escaped(&mut self, text: &str, quotes: bool) {
+        // Each of the controls that JSON lets pass begins with one of these two
+        // in UTF-8; mostly there are none.
+        let controls = memchr::memchr2(0x7f, 0xc2, text.as_bytes()).is_some();
+        // A string can always be written, and so can a Vec.
+        let _ = if controls {
+            text.serialize(&mut Serializer::with_formatter(&mut self.out, Strict { quotes }))
+        } else if quotes {
+            text.serialize(&mut Serializer::new(&mut self.out))
+        } else {
+            text.serialize(&mut Serializer::with_formatter(&mut self.out, Unquoted))
+        };
+    }
+
+    /// A member whose value is JSON text already.
+    pub(crate) fn literal(&mut self, key: Key, value: &str) {
+        self.key(key);
+        self.raw(value);
+    }
+
+    /// A member whose value is one of our own names.
+    pub(crate) fn name(&mut self, key: Key, value: Option<&str>) {
+        self.key(key);
+        match value {
+            Some(value) => {
+                self.out.push(b'"');
+                self.raw(value);
+                self.out.push(b'"');
+            }
+            None => self.raw("null"),
+        }
+    }
+
+    /// A member with a string of any content, or null.
+    pub(crate) fn text(&mut self, key: Key, value: Option<&str>) {
+        self.key(key);
+        match value {
+            Some(value) => self.string(value),
+            None => self.raw("null"),
+        }
+    }
+
+    /// A member with a number.
+    pub(crate) fn number(&mut self, key: Key, value: u64) {
+        self.key(key);
+        append_number(&mut self.out, value);
+    }
+
+    /// A member with a number or null.
+    pub(crate) fn maybe_number(&mut self, key: Key, value: Option<u64>) {
+        self.key(key);
+        match value {
+            Some(value) => append_number(&mut self.out, value),
+            None => self.raw("null"),
+        }
+    }
+
+    /// A member with a time, or null.
+    pub(crate) fn time(&mut self, key: Key, value: Option<Timestamp>) {
+        self.key(key);
+        match value {
+            Some(time) => {
+                self.out.push(b'"');
+                self.time.append(&mut self.out, time);
+                self.out.push(b'"');
+            }
+            None => self.raw("null"),
+        }
+    }
+
+    /// A member with a list of numbers.
+    pub(crate) fn numbers(&mut self, key: Key, values: impl Iterator<Item = u64>) {
+        self.key(key);
+        self.out.push(b'[');
+        for value in values {
+            self.separate();
+            append_number(&mut self.out, value);
+        }
+        self.out.push(b']');
+    }
+
+    /// A member with a list of strings.
+    pub(crate) fn texts(&mut self, key: Key, values: &[String]) {
+        self.key(key);
+        self.out.push(b'[');
+        for value in values {
+            self.separate();
+            self.string(value);
+        }
+        self.out.push(b']');
+    }
+
+    /// A member with a list of pairs of a name and a value, or null.
+    pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(String, String)]>) {
+        self.key(key);
+        let Some(fields) = fields else {
+            return self.raw("null");
+        };
+        self.out.push(b'[');
+        for (field, value) in fields {
+            self.separate();
+            self.out.push(b'[');
+            self.string(field);
+            self.separate();
+            self.string(value);
+            self.out.push(b']');
+        }
+        self.out.push(b']');
+    }
+
+    /// Opens an object as the next element of a list.
+    pub(crate) fn element(&mut self) {
+        self.separate();
+        self.open();
+    }
+
+    /// Opens an object that is a member's value, or an element's on its line.
+    pub(crate) fn open(&mut self) {
+        self.out.push(b'{');
+    }
+
+    /// Closes an object.
+    pub(crate) fn close(&mut self) {
+        self.out.push(b'}');
+    }
+
+    /// A member with a payload, which may be long: what is ready goes to `sink`.
+    pub(crate) fn payload(&mut self, key: Key, payload: Excerpt<'_>, sink: Sink<'_>) -> io::Result<()> {
+        self.key(key);
+        if let Excerpt::Text(text) = payload
+            && text.len() <= PIECE
+        {
+            self.string(text);
+            return Ok(());
+        }
+        self.out.push(b'"');
+        match payload {
+            Excerpt::Text(text) => {
+                let mut rest = text;
+                while !rest.is_empty() {
+                    // A character has at most four octets.
+                    let edge = (PIECE - 3..=PIECE).rev().find(|&at| rest.is_char_boundary(at));
+                    let (piece, behind) = edge.and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
+                    self.escaped(piece, false);
+                    self.pass_on(sink)?;
+                    rest = behind;
+                }
+            }
+            Excerpt::Octets(octets) => {
+                for piece in octets.chunks(PIECE) {
+                    self.raw(&STANDARD.encode(piece));
+                    if octets.len() > PIECE {
+                        self.pass_on(sink)?;
+                    }
+                }
+            }
+        }
+        self.out.push(b'"');
+        Ok(())
+    }
+}
+
+/// Writes strings without their quotes.
+struct Unquoted;
+
+impl Formatter for Unquoted {
+    fn begin_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes strings with DEL and the C1 controls escaped too, which JSON lets
+/// pass and some terminals obey.
+struct Strict {
+    /// Whether the quotes are written.
+    quotes: bool,
+}
+
+impl Formatter for Strict {
+    fn begin_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.quotes { writer.write_all(b"\"") } else { Ok(()) }
+    }
+
+    fn end_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.quotes { writer.write_all(b"\"") } else { Ok(()) }
+    }
+
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        for at in memchr::memchr2_iter(0x7f, 0xc2, fragment.as_bytes()) {
+            let at = at - (fragment.len() - rest.len());
+            let Some((before, behind)) = rest.split_at_checked(at) else {
+                break;
+            };
+            let Some(control) = behind.chars().next().filter(|c| c.is_control()) else {
+                continue;
+            };
+            writer.write_all(before.as_bytes())?;
+            write!(writer, "\\u{:04x}", u32::from(control))?;
+            rest = behind.get(control.len_utf8()..).unwrap_or_default();
+        }
+        writer.write_all(rest.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A payload written as an object, and how often the buffer was passed on.
+    fn written(payload: Excerpt<'_>) -> (serde_json::Value, usize) {
+        let mut text = JsonText::new(Style::Compact);
+        let (mut all, mut times) = (Vec::new(), 0);
+        let mut sink = |octets: &[u8]| {
+            assert!(octets.len() <= 7 * PIECE, "{} octets at once", octets.len());
+            times += 1;
+            all.extend_from_slice(octets);
+            Ok(())
+        };
+        text.open();
+        text.payload(key!("payload"), payload, &mut sink).unwrap();
+        text.number(key!("behind"), 1);
+        text.close();
+        text.pass_on(&mut sink).unwrap();
+        (serde_json::from_slice(&all).unwrap(), times)
+    }
+
+    #[test]
+    fn long_text_leaves_in_pieces_and_is_whole() {
+        // Four-octet characters, shifted so that pieces end inside of them.
+        for lead in ["", "a", "ab", "\u{1}\"\\"] {
+            let long = format!("{lead}{}", "\u{1F41F}".repeat(PIECE));
+            let (value, times) = written(Excerpt::Text(&long));
+            assert_eq!(value["payload"], long);
+            assert_eq!(value["behind"], 1);
+            assert!(times > 3);
+        }
+    }
+
+    #[test]
+    fn long_base64_leaves_in_pieces_and_is_whole() {
+        for length in [0, 1, 2, 3, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 2] {
+            let octets: Vec<u8> = (0..length).map(|i| (i % 251) as u8 ^ 0x80).collect();
+            let (value, _) = written(Excerpt::Octets(&octets));
+            assert_eq!(STANDARD.decode(value["payload"].as_str().unwrap()).unwrap(), octets);
+            assert_eq!(value["behind"], 1);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn strings_are_what_they_were_and_hold_no_control_characters(
+            text in proptest::collection::vec(
+                prop_oneof![any::<char>(), proptest::char::range('\u{70}', '\u{c0}'), Just('\u{9b}'), Just('"')],
+                0..40,
+            ).prop_map(|chars| chars.into_iter().collect::<String>()),
+        ) {
+            let mut json = JsonText::new(Style::Compact);
+            json.string(&text);
+            let mut out = Vec::new();
+            json.pass_on(&mut |octets| { out.extend_from_slice(octets); Ok(()) }).unwrap();
+            let written = String::from_utf8(out).unwrap();
+            prop_assert!(!written.chars().any(char::is_control), "{written:?}");
+            prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn control_characters_are_escaped_in_long_text_too() {
+        let long = "\u{1}\n\"".repeat(PIECE);
+        assert_eq!(written(Excerpt::Text(&long)).0["payload"], long);
+    }
+}

@@ -1,0 +1,376 @@
+//! The report as lines, one JSON object each, written as findings come.
+//!
+//! `docs/json-format.md` lists the records. Every record of an exchange
+//! carries `capture`, `stream` and `exchange`; the rest are the members that
+//! the same thing has in the JSON document.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use foldhash::fast::RandomState;
+
+use super::json::members;
+use super::json::text::{JsonText, Style, key};
+use crate::http::Side;
+use crate::report::payload::Payload;
+use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, Report};
+
+/// Writes a JSON object a line.
+#[derive(Debug)]
+pub struct JsonlReport<W> {
+    out: W,
+    payload: Payload,
+    text: JsonText,
+    /// The path of the capture that is read, as a JSON string.
+    capture: String,
+    /// What is expected of the exchanges that haven't ended.
+    open: HashMap<ExchangeId, Option<Expect>, RandomState>,
+}
+
+impl<W: Write> JsonlReport<W> {
+    /// A report that writes each record to `out` as one piece if it isn't
+    /// long, with as much of the payloads as `payload` says.
+    pub fn new(out: W, payload: Payload) -> Self {
+        Self {
+            out,
+            payload,
+            text: JsonText::new(Style::Compact),
+            capture: String::new(),
+            open: HashMap::default(),
+        }
+    }
+
+    fn begin(&mut self, record: &str) {
+        self.text.open();
+        self.text.name(key!("record"), Some(record));
+        self.text.literal(key!("capture"), &self.capture);
+    }
+
+    fn begin_in(&mut self, record: &str, id: ExchangeId) {
+        self.begin(record);
+        self.text.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
+        self.text.number(key!("exchange"), id.index);
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.text.close();
+        self.text.raw("\n");
+        self.text.pass_on(&mut |octets| self.out.write_all(octets))
+    }
+
+    fn capture(&mut self, path: &str) -> io::Result<()> {
+        self.capture = serde_json::to_string(path)?;
+        self.begin("capture");
+        self.text.literal(key!("path"), &self.capture);
+        self.text.name(key!("schema"), Some(members::SCHEMA));
+        self.text.name(key!("version"), Some(env!("CARGO_PKG_VERSION")));
+        self.end()
+    }
+
+    fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
+        self.open.insert(head.id, head.expect);
+        self.begin_in("exchange", head.id);
+        let text = &mut self.text;
+        members::endpoints(text, head);
+        text.key(key!("request"));
+        if let Some(request) = &head.request {
+            text.open();
+            members::request_line(text, request);
+            text.fields(key!("headers"), request.fields.as_deref());
+            members::head_stamp(text, head.id, request.stamp);
+            text.close();
+        } else {
+            text.raw("null");
+        }
+        text.key(key!("response"));
+        if let Some(response) = &head.response {
+            text.open();
+            members::status_line(text, response);
+            text.fields(key!("headers"), response.fields.as_deref());
+            members::head_stamp(text, head.id, response.stamp);
+            text.key(key!("body"));
+            text.open();
+            text.name(key!("framing"), head.framing.map(members::framing));
+            text.close();
+            text.close();
+        } else {
+            text.raw("null");
+        }
+        text.name(key!("expect"), head.expect.map(Expect::name));
+        self.end()
+    }
+
+    fn exchange_end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
+        let id = end.head.id;
+        self.open.remove(&id);
+        self.begin_in("end", id);
+        let text = &mut self.text;
+        if end.response_body.is_some() {
+            members::body(text, end.response_body.as_ref());
+            members::last_chunk(text, id, end.response_body.as_ref());
+            members::trailers(text, end.response_body.as_ref());
+        } else {
+            for key in [
+                key!("framing"),
+                key!("size"),
+                key!("end"),
+                key!("joined"),
+                key!("skipped"),
+                key!("last_chunk"),
+                key!("trailers"),
+            ] {
+                text.literal(key, "null");
+            }
+        }
+        text.key(key!("request_body"));
+        if let Some(body) = &end.request_body {
+            text.open();
+            members::body(text, Some(body));
+            text.number(key!("chunks"), body.chunks);
+            members::last_chunk(text, id, Some(body));
+            members::trailers(text, Some(body));
+            text.close();
+        } else {
+            text.raw("null");
+        }
+        text.name(key!("verdict"), Some(end.verdict.name()));
+        let tally = &end.tally;
+        text.number(key!("chunks"), tally.chunks());
+        text.number(key!("events"), end.events);
+        text.number(key!("violations"), end.violations);
+        for (key, count) in [
+            (key!("one"), tally.one),
+            (key!("several"), tally.several),
+            (key!("part"), tally.part),
+            (key!("mixed"), tally.mixed),
+            (key!("invalid"), tally.invalid),
+            (key!("unverified"), tally.unverified),
+            (key!("unchecked"), tally.unchecked),
+        ] {
+            text.number(key, count);
+        }
+        self.end()
+    }
+
+    fn capture_end(&mut self, capture: &CaptureEnd) -> io::Result<()> {
+        self.open.clear();
+        for problem in &capture.problems {
+            self.begin("problem");
+            members::problem(&mut self.text, problem);
+            self.end()?;
+        }
+        self.begin("capture_end");
+        let text = &mut self.text;
+        if !capture.parts.is_empty() {
+            text.texts(key!("parts"), &capture.parts);
+        }
+        text.name(key!("format"), capture.format.map(|format| format.name()));
+        text.texts(key!("link_types"), &capture.link_types);
+        text.number(key!("packets"), capture.packets);
+        text.time(key!("first_time"), capture.first_time);
+        text.time(key!("last_time"), capture.last_time);
+        members::other_streams(text, &capture.other_streams);
+        self.end()
+    }
+}
+
+impl<W: Write> Report for JsonlReport<W> {
+    fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
+        match finding {
+            Finding::Capture(path) => self.capture(path),
+            Finding::Exchange(head) => self.exchange(head),
+            Finding::Event(id, event) => {
+                self.begin_in("event", *id);
+                members::event(&mut self.text, event, self.open.get(id).copied().flatten());
+                self.end()
+            }
+            Finding::Chunk(chunk) => {
+                self.begin_in("chunk", chunk.exchange);
+                if chunk.side == Side::Request {
+                    self.text.name(key!("side"), Some("request"));
+                }
+                let out = &mut self.out;
+                members::chunk(&mut self.text, chunk, self.payload, &mut |octets| out.write_all(octets))?;
+                self.end()
+            }
+            Finding::Violation(violation) => {
+                self.begin_in("violation", violation.exchange);
+                members::violation(&mut self.text, violation);
+                self.end()
+            }
+            Finding::ExchangeEnd(end) => self.exchange_end(end),
+            Finding::CaptureEnd(capture) => self.capture_end(capture),
+        }
+    }
+
+    fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
+        self.text.open();
+        self.text.name(key!("record"), Some("summary"));
+        self.text.name(key!("verdict"), Some(conclusion.outcome.name()));
+        members::summary(&mut self.text, conclusion);
+        self.end()?;
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::json::schema::assert_part;
+    use super::*;
+    use crate::report::json::JsonReport;
+    use crate::report::samples::{self, Made};
+
+    fn written(payload: Payload, findings: &[Made]) -> String {
+        let mut out = Vec::new();
+        samples::tell(&mut JsonlReport::new(&mut out, payload), findings);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn records(findings: &[Made]) -> Vec<Value> {
+        let written = written(Payload::Full, findings);
+        assert!(written.ends_with('\n'));
+        written.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn all_samples() -> Vec<Made> {
+        let mut findings = samples::everything();
+        findings.extend(samples::unreadable());
+        findings.extend(samples::one_watch("k8s-watch.pcap"));
+        findings.extend(samples::raw());
+        findings
+    }
+
+    #[test]
+    fn the_lines_of_everything_read_so() {
+        insta::assert_snapshot!(written(Payload::Preview, &samples::everything()));
+    }
+
+    #[test]
+    fn every_line_is_an_object_that_says_what_it_is_and_whose() {
+        let records = records(&all_samples());
+        for record in &records {
+            let kind = record["record"].as_str().unwrap();
+            assert!(
+                [
+                    "capture",
+                    "exchange",
+                    "chunk",
+                    "event",
+                    "violation",
+                    "problem",
+                    "end",
+                    "capture_end",
+                    "summary"
+                ]
+                .contains(&kind)
+            );
+            assert_eq!(record["capture"].is_string(), kind != "summary", "{record}");
+            let of_exchange = ["exchange", "chunk", "event", "violation", "end"].contains(&kind);
+            assert_eq!(record["exchange"].is_u64(), of_exchange, "{record}");
+            assert_eq!(record.get("stream").is_some(), of_exchange || kind == "problem", "{record}");
+        }
+        assert_eq!(records[0]["record"], "capture");
+        assert_eq!(records[0]["schema"], "chunkscope.report/1");
+        assert_eq!(records.last().unwrap()["record"], "summary");
+        assert_eq!(records.iter().filter(|record| record["record"] == "summary").count(), 1);
+    }
+
+    /// A record without what says whose it is.
+    fn part(record: &Value, beside: &[&str]) -> Value {
+        let mut part = record.as_object().unwrap().clone();
+        for name in ["record", "capture", "exchange"].iter().chain(beside) {
+            part.remove(*name).unwrap();
+        }
+        Value::Object(part)
+    }
+
+    #[test]
+    fn lines_hold_what_the_document_holds() {
+        let findings = all_samples();
+        let mut document = Vec::new();
+        samples::tell(&mut JsonReport::new(&mut document, Payload::Full), &findings);
+        let document: Value = serde_json::from_slice(&document).unwrap();
+        let mut exchanges = 0;
+        for record in records(&findings) {
+            let captures = document["captures"].as_array().unwrap();
+            let Some(capture) = captures.iter().find(|capture| capture["path"] == record["capture"]) else {
+                assert_eq!(record["record"], "summary");
+                continue;
+            };
+            let all = capture["exchanges"].as_array().unwrap();
+            let exchange = all.iter().find(|exchange| {
+                exchange["stream"] == record["stream"] && exchange["index"] == record["exchange"]
+            });
+            match record["record"].as_str().unwrap() {
+                "chunk" => {
+                    let mut chunk = part(&record, &["stream"]);
+                    let side =
+                        chunk.as_object_mut().unwrap().remove("side").map_or("response", |_| "request");
+                    assert_part("chunk", &chunk);
+                    assert!(exchange.unwrap()[side]["body"]["chunks"].as_array().unwrap().contains(&chunk));
+                }
+                "event" => {
+                    let event = part(&record, &["stream"]);
+                    assert_part("event", &event);
+                    assert!(exchange.unwrap()["events"].as_array().unwrap().contains(&event));
+                }
+                "violation" => {
+                    let violation = part(&record, &["stream"]);
+                    assert_part("violation", &violation);
+                    assert!(exchange.unwrap()["violations"].as_array().unwrap().contains(&violation));
+                }
+                "problem" => {
+                    let mut problem = record.as_object().unwrap().clone();
+                    problem.remove("record");
+                    problem.remove("capture");
+                    assert!(capture["problems"].as_array().unwrap().contains(&Value::Object(problem)));
+                }
+                "end" => {
+                    exchanges += 1;
+                    let exchange = exchange.unwrap();
+                    assert_eq!(record["verdict"], exchange["verdict"]);
+                    let body = &exchange["response"]["body"];
+                    for name in ["framing", "size", "end", "joined", "skipped", "last_chunk", "trailers"] {
+                        assert_eq!(record[name], body[name], "{name}");
+                    }
+                    assert_eq!(record["chunks"], body["chunks"].as_array().map_or(0, Vec::len));
+                    if let Some(request) = exchange["request"].as_object() {
+                        assert_eq!(record["request_body"]["end"], request["body"]["end"]);
+                    }
+                }
+                "exchange" => {
+                    let exchange = exchange.unwrap();
+                    for name in ["stream", "index", "client", "server", "expect"] {
+                        assert_eq!(record[name], exchange[name], "{name}");
+                    }
+                }
+                "capture_end" => {
+                    for name in
+                        ["format", "link_types", "packets", "first_time", "last_time", "other_streams"]
+                    {
+                        assert_eq!(record[name], capture[name], "{name}");
+                    }
+                }
+                "capture" => assert_eq!(record["path"], record["capture"]),
+                other => panic!("{other}"),
+            }
+        }
+        assert_eq!(exchanges, 5);
+    }
+
+    #[test]
+    fn records_come_as_the_findings_do() {
+        let mut out = Vec::new();
+        let mut report = JsonlReport::new(&mut out, Payload::None);
+        report.finding(&Finding::Capture("x")).unwrap();
+        let id = samples::place(3, 1);
+        report.finding(&Finding::Exchange(&samples::watch_head(id))).unwrap();
+        report.finding(&Finding::Chunk(&samples::chunk(id, 1, 0, b"hello"))).unwrap();
+        drop(report);
+        let last: Value = serde_json::from_slice(out.split(|octet| *octet == b'\n').nth(2).unwrap()).unwrap();
+        assert_eq!(last["payload"], Value::Null);
+        assert_eq!((&last["stream"], &last["exchange"], &last["index"]), (&json!(3), &json!(1), &json!(1)));
+    }
+}

@@ -1,0 +1,561 @@
+//! The walkthrough: the octets of each exchange, chunk by chunk, as one sees
+//! them in Wireshark's panes, with what each of them is.
+//!
+//! For somebody who learns what a chunk is, or looks up one that is wrong. It
+//! streams: each chunk's text goes to a [`Spool`] as the chunk comes.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::mem;
+use std::sync::Arc;
+
+use crate::chunk::{self, Chunk, Closing, LastChunk};
+use crate::http::{BodyEnd, Fields, Side};
+use crate::report::closing::Run;
+use crate::report::failures::Failures;
+use crate::report::octets::{Pane, Trail, arithmetic, digits};
+use crate::report::payload::Payload;
+use crate::report::phrases::{base, body_end, field, tallied, tally_words, unit};
+use crate::report::prose::{Mark, Prose};
+use crate::report::spool::{Slot, Spool};
+use crate::report::text::{Listing, TextOptions, Tone, counted, fit, frame_ranges, printable, seconds};
+use crate::report::{
+    CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding,
+    JudgedChunk, Report, Tally, Violation,
+};
+use crate::units::{FrameNo, Stamp, Timestamp};
+use crate::verdict::Verdict;
+
+/// Octets of text kept in memory, for exchanges in full and for those of a line.
+const KEPT: usize = 4 << 20;
+
+/// Events of a chunk that are named.
+const NAMED_EVENTS: usize = 4;
+
+/// Fields that say how a message is to be read.
+const KEY_FIELDS: [(&str, &str); 9] = [
+    ("host", ""),
+    ("accept", ""),
+    ("user-agent", ""),
+    ("content-type", ""),
+    ("content-encoding", "the payload is compressed"),
+    ("transfer-encoding", "the body comes in chunks"),
+    ("content-length", "octets of the body, in decimal"),
+    ("trailer", "fields that follow the last chunk"),
+    ("connection", ""),
+];
+
+/// Parts of an exchange's text.
+const TITLE: u8 = 0;
+const REQUEST_CHUNKS: u8 = 1;
+const RESPONSE_HEAD: u8 = 2;
+const CHUNKS: u8 = 3;
+const END: u8 = 4;
+
+/// Writes findings as annotated octets for people. See the module.
+#[derive(Debug)]
+pub struct Walkthrough<W: Write> {
+    out: W,
+    options: TextOptions,
+    prose: Prose,
+    open: HashMap<ExchangeId, Open>,
+    listing: Listing,
+    sections: Spool,
+    lines: Spool,
+    run: Run,
+    captures: u64,
+    explained: bool,
+}
+
+/// An exchange that has not ended.
+#[derive(Debug, Default)]
+struct Open {
+    expect: Option<Expect>,
+    base: Option<Timestamp>,
+    listed: u64,
+    hidden: Tally,
+    failures: Option<Box<Failures>>,
+}
+
+impl<W: Write> Walkthrough<W> {
+    /// A walkthrough that is written to `out`.
+    pub fn new(out: W, options: TextOptions) -> Self {
+        let prose = Prose::new(&options);
+        Self {
+            out,
+            options,
+            prose,
+            open: HashMap::new(),
+            listing: Listing::default(),
+            sections: Spool::with_budget(KEPT),
+            lines: Spool::with_budget(KEPT),
+            run: Run::default(),
+            captures: 0,
+            explained: false,
+        }
+    }
+
+    fn begin(&mut self, head: &ExchangeHead) {
+        let open = self.open.entry(head.id).or_default();
+        (open.expect, open.base) = (head.expect, base(head));
+    }
+
+    fn chunk(&mut self, judged: &JudgedChunk) -> io::Result<()> {
+        let open = self.open.entry(judged.exchange).or_default();
+        let fails = self.options.allow.fails(&judged.verdict);
+        if Failures::may_name(&judged.chunk, fails) {
+            open.failures.get_or_insert_default().keep(judged.side, &judged.chunk);
+        }
+        if open.expect.is_none() && !self.options.list_all {
+            return Ok(());
+        }
+        let limit = self.options.limit.unwrap_or(u64::MAX);
+        let matters = fails || matches!(judged.verdict, Verdict::Unverified(_));
+        let room = open.listed < limit && (matters || !self.options.failed_only);
+        let response = judged.side == Side::Response;
+        if !self.listing.admits(fails, room) {
+            if response {
+                *tallied(&mut open.hidden, &judged.verdict) += 1;
+            }
+            return Ok(());
+        }
+        open.base = open.base.or(judged.chunk.first.at);
+        let mut text = open.hidden_text(self.prose);
+        open.listed += u64::from(response);
+        let (expect, base) = (open.expect, open.base);
+        text.push_str(&self.chunk_text(judged, expect, base));
+        let part = if response { CHUNKS } else { REQUEST_CHUNKS };
+        self.sections.append(Slot { exchange: judged.exchange, part }, text.as_bytes())
+    }
+
+    /// A chunk: its octets, and what they are.
+    fn chunk_text(&self, judged: &JudgedChunk, expect: Option<Expect>, base: Option<Timestamp>) -> String {
+        let (chunk, prose) = (&judged.chunk, self.prose);
+        let side = if judged.side == Side::Request { "request chunk" } else { "chunk" };
+        let heading = self.heading(&format!("{side} {}", chunk.index), &chunk.frames(), chunk.last, base);
+        let mut pane = Pane::new(prose, only_frame(&chunk.trail));
+        let mut trail = Trail::new(&chunk.trail);
+        pane.framing(&mut trail, &chunk.size_line, "size line");
+        pane.remark(&size_sentence(chunk));
+        if self.options.payload == Payload::None && chunk.received > 0 {
+            pane.remark(&format!(
+                "{} of payload; --payload preview shows them",
+                counted(chunk.received, "octet")
+            ));
+            trail.skip(chunk.size);
+        } else {
+            let whole = self.options.payload == Payload::Full;
+            pane.payload(&mut trail, chunk.size, chunk.received, &chunk.payload, whole);
+        }
+        match chunk.closing {
+            Closing::CrLf => pane.framing(&mut trail, b"\r\n", "CRLF: the chunk ends here"),
+            Closing::Lf => pane.framing(&mut trail, b"\n", "a bare LF in place of CRLF"),
+            Closing::Lost => pane.remark("the capture lacks the CRLF that ends the chunk"),
+            Closing::None if chunk.received < chunk.size => {
+                let (got, size) = (chunk.received, chunk.size);
+                pane.remark(&format!("{got} of {size} octets came: the body ends within this chunk"));
+            }
+            Closing::None => pane.remark("the CRLF that ends the chunk is not there"),
+        }
+        let mut text = format!("\n{heading}{}", pane.into_text());
+        for event in judged.events.iter().take(NAMED_EVENTS) {
+            text.push_str(&prose.paragraph(&event_sentence(event, chunk.index), "  ", "    "));
+        }
+        let more = judged.events.len().saturating_sub(NAMED_EVENTS);
+        if more > 0 {
+            text.push_str(&format!("  … and {}\n", counted(more as u64, "more event")));
+        }
+        text.push_str(&self.verdict_text(judged, expect));
+        text
+    }
+
+    /// `chunk 2  frames 8–10  +1.994 s`
+    fn heading(&self, name: &str, frames: &[FrameNo], last: Stamp, base: Option<Timestamp>) -> String {
+        let mut text = self.prose.paint.tone(Tone::Strong, name);
+        if !frames.is_empty() {
+            let noun = if frames.len() == 1 { "frame" } else { "frames" };
+            text.push_str(&format!("  {noun} {}", frame_ranges(frames, 4)));
+        }
+        if let (Some(at), Some(base)) = (last.at, base) {
+            let nanos = at.nanos_since(base);
+            let sign = if nanos < 0 { "" } else { "+" };
+            text.push_str(&format!("  {sign}{}", seconds(nanos, 6)));
+        }
+        text.push('\n');
+        text
+    }
+
+    /// The verdict on a chunk. What fails is told by its violation, which
+    /// comes next.
+    fn verdict_text(&self, judged: &JudgedChunk, expect: Option<Expect>) -> String {
+        let unit = unit(expect);
+        let (mark, text) = match &judged.verdict {
+            Verdict::One => (Mark::Good, format!("holds exactly one {unit}")),
+            verdict if self.options.allow.fails(verdict) => return String::new(),
+            Verdict::Several => (Mark::Unchecked, "holds several events (allowed)".to_owned()),
+            Verdict::Part => (Mark::Unchecked, "holds a part of one event (allowed)".to_owned()),
+            Verdict::Mixed => (Mark::Unchecked, "holds parts of several events (allowed)".to_owned()),
+            Verdict::Invalid(fault) => (Mark::Bad, printable(&fault.message).into_owned()),
+            Verdict::Unverified(reason) => (Mark::Doubt, format!("can't be verified: {}", printable(reason))),
+            Verdict::Unchecked(Some(reason)) => {
+                (Mark::Unchecked, format!("not checked: {}", printable(reason)))
+            }
+            Verdict::Unchecked(None) => return String::new(),
+        };
+        self.prose.marked_within(mark, &text)
+    }
+
+    fn violation(&mut self, violation: &Violation) -> io::Result<()> {
+        let open = self.open.entry(violation.exchange).or_default();
+        // A chunk that isn't shown, and any of an exchange that takes a line
+        // unless it fails, is told at the end of the exchange.
+        let shown = (open.expect.is_some() || self.options.list_all) && open.hidden.chunks() == 0;
+        let told = open.failures.get_or_insert_default().push(violation, shown);
+        let Some(told) = told.filter(|_| shown) else { return Ok(()) };
+        let part = if violation.side == Side::Response { CHUNKS } else { REQUEST_CHUNKS };
+        let text = self.prose.marked_within(Mark::Bad, &told);
+        self.sections.append(Slot { exchange: violation.exchange, part }, text.as_bytes())
+    }
+
+    fn end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
+        let (id, prose) = (end.head.id, self.prose);
+        let mut open = self.open.remove(&id).unwrap_or_default();
+        let failures = open.failures.take().unwrap_or_default();
+        self.run.exchange(end, &failures);
+        let matters = matches!(end.verdict, ExchangeVerdict::Fail | ExchangeVerdict::Unverified);
+        if self.options.failed_only && !matters {
+            return Ok(()); // nothing was written of it: none of its chunks matters
+        }
+        if end.head.expect.is_none() && !self.options.list_all && !matters {
+            return self.lines.append(Slot { exchange: id, part: TITLE }, prose.line(end).as_bytes());
+        }
+        let title =
+            format!("\n{}{}{}", prose.place_line(&end.head), prose.when(&end.head), self.request_text(end));
+        self.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
+        let head = format!("{}{}", self.response_text(end), prose.notes(end));
+        self.sections.append(Slot { exchange: id, part: RESPONSE_HEAD }, head.as_bytes())?;
+        let mut text = open.hidden_text(prose);
+        if let Some(body) = &end.response_body {
+            if let Some(last) = &body.last_chunk {
+                text.push_str(&self.last_chunk_text(last, body.end, open.base));
+            }
+            text.push('\n');
+            text.push_str(&prose.paragraph(&body_end(body, Side::Response), "", "  "));
+        }
+        text.push('\n');
+        text.push_str(&prose.verdict(end));
+        text.push_str(&failures.explain(prose, end));
+        self.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
+    }
+
+    fn request_text(&self, end: &ExchangeEnd) -> String {
+        let Some(request) = &end.head.request else { return String::new() };
+        let unknown = "(not captured)";
+        let line = format!(
+            "{} {} {}",
+            printable(request.method.as_deref().unwrap_or(unknown)),
+            printable(request.target.as_deref().unwrap_or_default()),
+            printable(request.version.as_deref().unwrap_or_default()),
+        );
+        self.head_text("request", request.stamp, line.trim_end(), request.fields.as_ref())
+    }
+
+    fn response_text(&self, end: &ExchangeEnd) -> String {
+        let Some(response) = &end.head.response else { return "\nno response was captured\n".to_owned() };
+        let line = match response.status {
+            Some(status) => format!(
+                "{} {status} {}",
+                printable(response.version.as_deref().unwrap_or_default()),
+                printable(response.reason.as_deref().unwrap_or_default()),
+            ),
+            None => "(the head was not captured)".to_owned(),
+        };
+        self.head_text("response", response.stamp, line.trim(), response.fields.as_ref())
+    }
+
+    /// A start line and the fields that say how the message is to be read.
+    fn head_text(&self, name: &str, stamp: Option<Stamp>, line: &str, fields: Option<&Fields>) -> String {
+        let frame = stamp.map_or_else(String::new, |stamp| format!("  frame {}", stamp.frame));
+        let name = self.prose.paint.tone(Tone::Strong, name);
+        let mut text = format!("\n{name}{frame}\n  {line}\n");
+        let mut shown = 0;
+        for (key, note) in KEY_FIELDS {
+            let Some(value) = field(fields, key) else { continue };
+            shown += 1;
+            let chunked = key != "transfer-encoding" || value.to_ascii_lowercase().ends_with("chunked");
+            let note = if note.is_empty() || !chunked { String::new() } else { format!("  ← {note}") };
+            let name = fields.into_iter().flatten().find(|(name, _)| name.eq_ignore_ascii_case(key));
+            let name = name.map_or(key, |(name, _)| name);
+            let room = self.prose.width.saturating_sub(name.len() + note.chars().count() + 4).max(16);
+            let value = printable(value);
+            text.push_str(&format!("  {}: {}{note}\n", printable(name), fit(&value, room)));
+        }
+        let others = fields.map_or(0, Vec::len).saturating_sub(shown);
+        if others > 0 {
+            text.push_str(&self.prose.faint(&format!("  … and {}", counted(others as u64, "other field"))));
+        }
+        text
+    }
+
+    /// The chunk of size zero, the trailer section and the empty line.
+    fn last_chunk_text(&self, last: &LastChunk, end: BodyEnd, base: Option<Timestamp>) -> String {
+        let frames: Vec<_> = last.trail.iter().filter_map(|run| run.frame).collect();
+        let mut text = format!("\n{}", self.heading("last chunk", &frames, last.last, base));
+        let mut pane = Pane::new(self.prose, only_frame(&last.trail));
+        let mut trail = Trail::new(&last.trail);
+        pane.framing(&mut trail, &last.size_line, "size 0: no more chunks");
+        for (name, value) in last.trailers.iter().take(20) {
+            pane.remark(&format!("trailer  {}: {}", printable(name), fit(&printable(value), 200)));
+        }
+        if last.trailers.len() > 20 {
+            pane.remark(&format!("… and {}", counted(last.trailers.len() as u64 - 20, "more trailer")));
+        }
+        if end == BodyEnd::Complete {
+            let line = if last.size_line.ends_with(b"\r\n") { &b"\r\n"[..] } else { b"\n" };
+            let on_wire: u64 = last.trail.iter().map(|run| run.len).sum();
+            let before = on_wire.saturating_sub((last.size_line.len() + line.len()) as u64);
+            trail.skip(before);
+            pane.framing(&mut trail, line, "empty line: the body is whole");
+        }
+        text.push_str(&pane.into_text());
+        text
+    }
+
+    fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
+        self.run.capture(end);
+        if self.captures > 0 {
+            writeln!(self.out)?;
+        }
+        self.captures += 1;
+        self.out.write_all(self.prose.capture(end).as_bytes())?;
+        if !self.sections.is_empty() && !mem::replace(&mut self.explained, true) {
+            self.out.write_all(how_to_read(self.prose).as_bytes())?;
+        }
+        if self.options.failed_only && self.sections.is_empty() {
+            writeln!(self.out, "  nothing here failed")?;
+        }
+        self.sections.drain_in_order(&mut self.out)?;
+        if !self.lines.is_empty() {
+            self.out.write_all(self.prose.above_lines().as_bytes())?;
+            self.lines.drain_in_order(&mut self.out)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Report for Walkthrough<W> {
+    fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
+        match finding {
+            Finding::Capture(path) => self.run.begin(path),
+            Finding::Exchange(head) => self.begin(head),
+            Finding::Event(..) => {}
+            Finding::Chunk(judged) => self.chunk(judged)?,
+            Finding::Violation(violation) => self.violation(violation)?,
+            Finding::ExchangeEnd(end) => self.end(end)?,
+            Finding::CaptureEnd(end) => self.capture_end(end)?,
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
+        self.out.write_all(self.run.conclude(self.prose, conclusion).as_bytes())?;
+        self.out.flush()
+    }
+}
+
+impl Open {
+    /// How many chunks were not shown since the last one that was.
+    fn hidden_text(&mut self, prose: Prose) -> String {
+        let hidden = mem::take(&mut self.hidden);
+        if hidden.chunks() == 0 {
+            return String::new();
+        }
+        prose.faint(&format!("\n… {}", tally_words(&hidden, self.expect)))
+    }
+}
+
+/// The frame of all octets, where it is one: the heading names it.
+fn only_frame(trail: &[chunk::Run]) -> Option<FrameNo> {
+    let first = trail.first()?.frame;
+    trail.iter().all(|run| run.frame == first).then_some(first)?
+}
+
+/// What the size line says, worked out.
+fn size_sentence(chunk: &Chunk) -> String {
+    let hex = chunk.size_hex();
+    let follow = if chunk.size == 1 { "octet of payload follows" } else { "octets of payload follow" };
+    let mut text = format!("\"{}\" in hexadecimal: {} {follow}", digits(hex), arithmetic(hex, chunk.size));
+    if let Some(extensions) = chunk.extensions() {
+        text.push_str(&format!("; \"{}\" is a chunk extension", fit(&printable(&extensions), 40)));
+    }
+    text
+}
+
+/// `event 2: MODIFIED ConfigMap kube-system/coredns, version 73`
+fn event_sentence(event: &Arc<Event>, chunk: u64) -> String {
+    let summary = &event.summary;
+    let part = match (event.first_chunk < chunk, event.last_chunk > chunk) {
+        (false, false) => "",
+        (true, false) => ", its end",
+        (false, true) => ", its beginning",
+        (true, true) => ", its middle",
+    };
+    let mut words = Vec::new();
+    words.extend(summary.event_type.clone());
+    words.extend(summary.kind.clone());
+    words.extend(match (&summary.namespace, &summary.name) {
+        (Some(namespace), Some(name)) => Some(format!("{namespace}/{name}")),
+        (_, name) => name.clone(),
+    });
+    if summary.kind.is_none()
+        && let Some(data) = &summary.data
+    {
+        words.push(data.clone());
+    }
+    let words = words.join(" ");
+    let words = fit(&printable(&words), 160).into_owned();
+    let version =
+        summary.resource_version.as_deref().map(|version| format!(", version {}", printable(version)));
+    let id = summary.id.as_deref().map(|id| format!(", id {}", printable(id)));
+    let more = version.into_iter().chain(id).collect::<String>();
+    let words = if words.is_empty() { words } else { format!(" {words}") };
+    format!("event {}{part}:{words}{more}, {}", event.index, counted(event.size, "octet"))
+        .replacen(":,", ":", 1)
+}
+
+/// The terms, once a run.
+fn how_to_read(prose: Prose) -> String {
+    let mut text = "\nHow to read this\n".to_owned();
+    for (name, what) in [
+        (
+            "chunk    ",
+            "a piece of a body that is sent as it is made, its length in front (RFC 9112, section 7.1)",
+        ),
+        ("size line", "how many octets of payload follow, in hexadecimal (a is 10, f is 15), and CRLF"),
+        ("CRLF     ", "the octets 0d 0a, a line end; one more ends the chunk, and is no payload"),
+        ("frame    ", "the packet that brought the octets below it, as Wireshark numbers them"),
+        ("rows     ", "offset in the chunk's payload (hexadecimal), 16 octets, the same as text"),
+    ] {
+        text.push_str(&prose.paragraph(what, &format!("  {name}  "), "             "));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use smallvec::SmallVec;
+
+    use super::*;
+    use crate::report::ViolationCode;
+    use crate::report::sample::{Talk, coredns, rechunked, told};
+    use crate::report::text::width;
+
+    fn walk(options: TextOptions, talks: &[&Talk]) -> String {
+        let mut out = Vec::new();
+        told(Walkthrough::new(&mut out, options), "k8s-watch-coredns.pcap", talks);
+        String::from_utf8(out).unwrap()
+    }
+
+    fn narrow() -> TextOptions {
+        TextOptions { width: 80, ..TextOptions::default() }
+    }
+
+    #[test]
+    fn a_watch_is_shown_octet_by_octet() {
+        insta::assert_snapshot!("walkthrough_coredns_80", walk(narrow(), &[&coredns()]));
+    }
+
+    #[test]
+    fn what_fails_is_told_at_its_chunk_and_explained_at_the_end() {
+        let options = TextOptions { limit: Some(2), payload: Payload::None, ..narrow() };
+        insta::assert_snapshot!("walkthrough_rechunked_80", walk(options, &[&rechunked()]));
+    }
+
+    #[test]
+    fn the_last_chunk_its_trailers_and_its_empty_line_are_shown() {
+        let mut talk = coredns();
+        talk.complete();
+        let last = talk.last_chunk.as_mut().unwrap();
+        last.trailers.push(("X-Sum".to_owned(), "a\x1bb".to_owned()));
+        last.trail = SmallVec::from_slice(&[chunk::Run { len: 3 + 12 + 2, frame: Some(FrameNo::new(12)) }]);
+        let text = walk(narrow(), &[&talk]);
+        let expected = "
+last chunk  frame 10  +3.981000 s
+        30 0d 0a                  0··       size 0: no more chunks
+        trailer  X-Sum: a␛b
+        0d 0a                     ··        empty line: the body is whole
+
+complete: last chunk (frame 12), trailers X-Sum: a␛b
+";
+        let expected = expected.replace("last chunk  frame 10", "last chunk  frame 12");
+        assert!(text.contains(&expected), "{text}");
+    }
+
+    #[test]
+    fn chunks_in_several_frames_name_each_where_it_begins() {
+        let mut talk = Talk::watch(0);
+        talk.one("ADDED", "coredns", 70, 200).frames(&[(6, 4), (7, 30), (9, 170), (11, 2)]);
+        let text = walk(TextOptions { payload: Payload::Full, ..narrow() }, &[&talk]);
+        let expected = "chunk 1  frames 6–7, 9, 11  +0.007000 s
+  frame 6
+        63 38 0d 0a               c8··      size line
+        \"c8\" in hexadecimal: 12×16 + 8 = 200 octets of payload follow
+  frame 7
+  0000  7b 22 74 79 70 65 22 3a  22 41 44 44 45 44 22 2c   {\"type\":\"ADDED\",
+  0010  22 6f 62 6a 65 63 74 22  3a 7b 22 6b 69 6e         \"object\":{\"kin
+  frame 9
+  001e  64 22                                              d\"
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("  frame 11\n        0d 0a "), "{text}");
+    }
+
+    #[test]
+    fn unfinished_chunks_and_extensions_are_said() {
+        let mut talk = coredns();
+        let chunk = &mut talk.chunks[1].chunk;
+        chunk.size_line = SmallVec::from_slice(b"31d;a=\"\x1b\"\r\n");
+        chunk.trail = SmallVec::from_slice(&[chunk::Run { len: 112, frame: Some(FrameNo::new(8)) }]);
+        (chunk.closing, chunk.unfinished, chunk.received) = (Closing::None, true, 101);
+        chunk.payload.truncate(101);
+        talk.chunks[1].verdict = Verdict::Unchecked(None);
+        let text = walk(narrow(), &[&talk]);
+        assert!(text.contains("\";a=\"␛\"\" is a chunk extension"), "{text}");
+        assert!(text.contains("        101 of 797 octets came: the body ends within this chunk\n"), "{text}");
+    }
+
+    #[test]
+    fn nothing_but_printable_text_comes_out() {
+        let nasty = "日本\x1b]0;x\x07\u{202e}\u{9b}31m\r\n\u{2028}";
+        let mut talk = Talk::watch(0);
+        let head = talk.head.request.as_mut().unwrap();
+        (head.method, head.target) = (Some(nasty.to_owned()), Some(nasty.repeat(9)));
+        head.fields = Some(vec![("Host".to_owned(), nasty.repeat(30)), ("X".to_owned(), String::new())]);
+        let event = talk.event(nasty, nasty, 1, 1, 1);
+        talk.chunk(&nasty.repeat(40).into_bytes(), Verdict::Unverified(nasty.to_owned()), vec![event]);
+        talk.violation(ViolationCode::NotAnEvent, nasty);
+        talk.complete();
+        talk.last_chunk.as_mut().unwrap().trailers.push((nasty.to_owned(), nasty.repeat(99)));
+        for payload in [Payload::None, Payload::Preview, Payload::Full] {
+            let text = walk(TextOptions { payload, ..narrow() }, &[&talk]);
+            let unsafe_ = |c: char| (c.is_control() && c != '\n') || ('\u{2028}'..='\u{202e}').contains(&c);
+            assert!(!text.contains(unsafe_), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_usual_walkthrough_fits_80_columns() {
+        let text = walk(TextOptions { limit: None, ..narrow() }, &[&coredns(), &rechunked()]);
+        let wide: Vec<_> = text.lines().filter(|line| width(line) > 80).collect();
+        assert!(wide.iter().all(|line| line.contains("Wireshark: tcp.stream")), "{wide:?}");
+    }
+
+    #[test]
+    fn chunks_beyond_the_limit_are_counted_and_failed_ones_shown() {
+        let options = TextOptions { limit: Some(1), ..narrow() };
+        let text = walk(options, &[&rechunked()]);
+        assert!(text.contains("\n… 1 more chunk: one watch event\n\nchunk 3 "), "{text}");
+        let only = walk(TextOptions { failed_only: true, ..narrow() }, &[&coredns()]);
+        assert!(only.contains("  nothing here failed\n") && !only.contains("chunk 1"), "{only}");
+    }
+}

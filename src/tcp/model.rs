@@ -1,0 +1,440 @@
+//! The reassembler held against a model that is too simple to be wrong: a map
+//! from each octet's offset to the packet that brought it first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::conversation::{Packet, Talk, talk_from};
+use super::*;
+use crate::limits::Limits;
+use crate::units::FrameNo;
+
+/// What one direction has brought so far.
+#[derive(Default)]
+struct Side {
+    /// Offset → octet and frame of its first copy.
+    first: BTreeMap<u64, (u8, FrameNo)>,
+    /// Offset → what the octet needs of the other direction: the least that
+    /// one of its packets acknowledges.
+    cause: BTreeMap<u64, u64>,
+    /// Offsets at which a payload begins, with the frame.
+    starts: BTreeSet<(u64, FrameNo)>,
+    /// What came out.
+    out: Vec<u8>,
+    delivered: u64,
+    gaps: u64,
+    released: u64,
+    fin: bool,
+    fin_at: Option<u64>,
+}
+
+struct Model {
+    sides: [Side; 2],
+    /// The sequence numbers of offset 0.
+    base: [u32; 2],
+    conflicts: usize,
+    closed: Option<Close>,
+    /// Whether no item may come before its cause.
+    strict: bool,
+}
+
+const fn index(direction: Direction) -> usize {
+    match direction {
+        Direction::Forward => 0,
+        Direction::Backward => 1,
+    }
+}
+
+impl Model {
+    fn new(base: [u32; 2], strict: bool) -> Self {
+        Self { sides: [Side::default(), Side::default()], base, conflicts: 0, closed: None, strict }
+    }
+
+    fn push(&mut self, who: usize, packet: &Packet, frame: u64) {
+        if packet.flags.syn {
+            return;
+        }
+        let at = u64::from(packet.seq.wrapping_sub(self.base[who]));
+        let ack = packet.ack.map_or(0, |ack| u64::from(ack.wrapping_sub(self.base[1 - who])));
+        let side = &mut self.sides[who];
+        if packet.flags.fin {
+            side.fin_at = Some(at + packet.payload.len() as u64);
+        }
+        if !packet.payload.is_empty() {
+            side.starts.insert((at, FrameNo::new(frame)));
+        }
+        for (offset, &octet) in (at..).zip(&packet.payload) {
+            if offset >= side.delivered {
+                side.first.entry(offset).or_insert((octet, FrameNo::new(frame)));
+                let cause = side.cause.entry(offset).or_insert(ack);
+                *cause = ack.min(*cause);
+            }
+        }
+    }
+
+    fn hear(&mut self, now: u64, item: &StreamItem<'_>) {
+        assert!(self.closed.is_none(), "{item:?} after the close");
+        match item {
+            StreamItem::Data(direction, piece) => {
+                let other = &self.sides[1 - index(*direction)];
+                let reached = other.delivered + u64::from(other.fin);
+                let side = &mut self.sides[index(*direction)];
+                assert!(!side.fin, "octets behind the FIN");
+                assert_eq!(piece.at, side.delivered, "octets are next in order");
+                assert!(!piece.bytes.is_empty());
+                let frame = piece.stamp.frame;
+                for (offset, &octet) in (piece.at..).zip(piece.bytes.iter()) {
+                    assert_eq!(side.first.get(&offset), Some(&(octet, frame)), "offset {offset}");
+                    if self.strict {
+                        assert!(side.cause[&offset] <= reached, "offset {offset} before its cause");
+                    }
+                }
+                assert_eq!(piece.segment_start, side.starts.contains(&(piece.at, frame)));
+                side.released = side.released.max(frame.get());
+                assert!(piece.released.frame.get() <= now);
+                if side.gaps == 0 {
+                    assert_eq!(piece.released.frame.get(), side.released, "when it could be read");
+                }
+                side.delivered += piece.bytes.len() as u64;
+                side.out.extend_from_slice(&piece.bytes);
+            }
+            StreamItem::Gap(direction, gap) => {
+                let side = &mut self.sides[index(*direction)];
+                assert!(!side.fin, "a gap behind the FIN");
+                assert_eq!(gap.at, side.delivered);
+                assert!(gap.len > 0);
+                let here = side.first.range(gap.at..gap.at + gap.len).next();
+                assert_eq!(here, None, "given up though it was captured");
+                side.delivered += gap.len;
+                side.gaps += gap.len;
+            }
+            StreamItem::Fin(direction, _) => {
+                let side = &mut self.sides[index(*direction)];
+                assert!(!side.fin, "one FIN");
+                assert_eq!(side.fin_at, Some(side.delivered), "the FIN comes last");
+                side.fin = true;
+            }
+            StreamItem::Conflict(..) => self.conflicts += 1,
+            StreamItem::Closed(close) => self.closed = Some(*close),
+            StreamItem::Open(_) | StreamItem::Reset { .. } => {}
+        }
+    }
+}
+
+/// Runs a capture through both; the client is 10.0.0.1.
+fn run(packets: &[Packet], base: [u32; 2], strict: bool, limits: &Limits) -> Model {
+    let mut model = Model::new(base, strict);
+    let mut reassembler = Reassembler::new(limits);
+    for (frame, packet) in (1..).zip(packets) {
+        let who = usize::from(packet.source.port() == 80);
+        model.push(who, packet, frame);
+        reassembler.push(&packet.segment(frame), &mut |_, item: StreamItem<'_>| model.hear(frame, &item));
+    }
+    reassembler.finish(&mut |_, item: StreamItem<'_>| model.hear(u64::MAX, &item));
+    assert_eq!(reassembler.held(), 0);
+    assert!(model.closed.is_some());
+    model
+}
+
+/// One message of a conversation: who sends how much, and where it is cut.
+#[derive(Debug, Clone)]
+struct Message {
+    server: bool,
+    cuts: Vec<u8>,
+    acked: bool,
+}
+
+/// What befalls a packet on its way into the capture.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Fine,
+    Again,
+    /// A copy that begins earlier and ends later within its message.
+    Overlap(u8, u8),
+    Early(u8),
+    Late(u8),
+    Lost,
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    (any::<bool>(), prop::collection::vec(1u8..9, 1..6), any::<bool>())
+        .prop_map(|(server, cuts, acked)| Message { server, cuts, acked })
+}
+
+fn bases() -> impl Strategy<Value = (u32, u32)> {
+    // Near the turn of the counter, or anywhere.
+    let base = || prop_oneof![(0u32..40).prop_map(|below| 20u32.wrapping_sub(below)), any::<u32>()];
+    (base(), base())
+}
+
+/// The octet that a side sends at an offset.
+fn octet(who: usize, offset: u64) -> u8 {
+    (offset.wrapping_mul(31).wrapping_add(offset / 7) as u8) ^ (who as u8 * 0x55)
+}
+
+fn octets(who: usize, at: u64, len: u64) -> Vec<u8> {
+    (at..at + len).map(|offset| octet(who, offset)).collect()
+}
+
+/// The conversation as it was on the wire, whole, and how much each side sent.
+fn converse(base: (u32, u32), messages: &[Message], fins: bool) -> (Talk, [u64; 2]) {
+    let mut talk = talk_from(base.0.wrapping_sub(1), base.1.wrapping_sub(1)).handshake();
+    let mut sent = [0u64; 2];
+    for message in messages {
+        let who = usize::from(message.server);
+        for &len in &message.cuts {
+            let payload = octets(who, sent[who], len.into());
+            sent[who] += u64::from(len);
+            talk = if who == 0 { talk.client(&payload) } else { talk.server(&payload) };
+        }
+        if message.acked {
+            talk = if who == 0 { talk.server(b"") } else { talk.client(b"") };
+        }
+    }
+    if fins {
+        talk = talk.client_fin().server_fin().client(b"");
+    }
+    (talk, sent)
+}
+
+/// The conversation as it was captured.
+fn capture(talk: &Talk, base: (u32, u32), sent: [u64; 2], fates: &[Fate]) -> Vec<Packet> {
+    let base = [base.0, base.1];
+    // Each packet with its place; packets are sorted by it at the end.
+    let mut placed: Vec<(i64, Packet)> = Vec::new();
+    for (i, packet) in talk.packets.iter().enumerate() {
+        let place = 10 * i as i64;
+        let fate = if packet.flags.syn || i < 3 { Fate::Fine } else { fates[i % fates.len()] };
+        let who = usize::from(packet.source.port() == 80);
+        match fate {
+            Fate::Fine => placed.push((place, packet.clone())),
+            Fate::Again => placed.extend([(place, packet.clone()), (place + 1, packet.clone())]),
+            Fate::Overlap(before, behind) if !packet.payload.is_empty() => {
+                let at = u64::from(packet.seq.wrapping_sub(base[who]));
+                let from = at.saturating_sub(before.into());
+                let to = (at + packet.payload.len() as u64 + u64::from(behind)).min(sent[who]);
+                let mut wide = packet.clone();
+                wide.seq = packet.seq.wrapping_sub((at - from) as u32);
+                wide.payload = octets(who, from, to - from);
+                placed.push((place, wide));
+                placed.push((place + 15, packet.clone()));
+            }
+            Fate::Overlap(..) => placed.push((place, packet.clone())),
+            Fate::Early(by) => placed.push((place - 10 * i64::from(by) - 5, packet.clone())),
+            Fate::Late(by) => placed.push((place + 10 * i64::from(by) + 5, packet.clone())),
+            Fate::Lost => {}
+        }
+    }
+    // The handshake stays in front, or offset 0 couldn't be known.
+    for (i, (place, _)) in placed.iter_mut().enumerate() {
+        *place = if i < 3 { i64::MIN + i as i64 } else { *place };
+    }
+    placed.sort_by_key(|&(place, _)| place);
+    placed.into_iter().map(|(_, packet)| packet).collect()
+}
+
+fn harmless() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        3 => Just(Fate::Fine),
+        1 => Just(Fate::Again),
+        1 => (0u8..20, 0u8..9).prop_map(|(before, behind)| Fate::Overlap(before, behind)),
+        1 => (0u8..8).prop_map(Fate::Early),
+        1 => (0u8..8).prop_map(Fate::Late),
+    ]
+}
+
+fn harmful() -> impl Strategy<Value = Fate> {
+    prop_oneof![3 => harmless(), 1 => Just(Fate::Lost)]
+}
+
+/// A segment of anything.
+#[derive(Debug, Clone)]
+struct Anything {
+    who: bool,
+    seq: i32,
+    ack: Option<i32>,
+    len: u8,
+    cut: u8,
+    flags: u8,
+    salt: u8,
+    millis: u16,
+}
+
+fn anything() -> impl Strategy<Value = Anything> {
+    let number = || prop_oneof![6 => 0i32..120, 1 => any::<i32>()];
+    (
+        any::<bool>(),
+        number(),
+        prop::option::weighted(0.8, number()),
+        0u8..30,
+        prop_oneof![5 => Just(0u8), 1 => 0u8..9],
+        prop_oneof![12 => Just(0u8), 1 => 0u8..8],
+        prop_oneof![5 => Just(0u8), 1 => 0u8..3],
+        0u16..300,
+    )
+        .prop_map(|(who, seq, ack, len, cut, flags, salt, millis)| Anything {
+            who,
+            seq,
+            ack,
+            len,
+            cut,
+            flags,
+            salt,
+            millis,
+        })
+}
+
+impl Anything {
+    fn packet(&self, base: [u32; 2], millis: u64) -> Packet {
+        let who = usize::from(self.who);
+        let mut talk = talk_from(0, 0);
+        talk = if who == 0 { talk.client(b"") } else { talk.server(b"") };
+        let mut packet = talk.packets.remove(0);
+        packet.seq = base[who].wrapping_add_signed(self.seq);
+        packet.ack = self.ack.map(|ack| base[1 - who].wrapping_add_signed(ack));
+        let offset = u64::from(self.seq.cast_unsigned());
+        packet.payload = octets(who, offset, self.len.into());
+        packet.payload.iter_mut().for_each(|octet| *octet = octet.wrapping_add(self.salt));
+        packet.cut = self.cut.into();
+        packet.flags.syn = self.flags & 1 != 0;
+        packet.flags.fin = self.flags & 2 != 0;
+        packet.flags.rst = self.flags & 4 != 0;
+        packet.millis = millis;
+        packet
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    /// Cut, doubled, overlapping and permuted, also across the directions:
+    /// everything arrives, in order, after its cause, with its packets.
+    #[test]
+    fn what_was_captured_in_any_order_arrives_in_order(
+        base in bases(),
+        messages in prop::collection::vec(message(), 0..8),
+        fates in prop::collection::vec(harmless(), 1..40),
+    ) {
+        let (talk, sent) = converse(base, &messages, true);
+        let packets = capture(&talk, base, sent, &fates);
+        let model = run(&packets, [base.0, base.1], true, &Limits::default());
+        for (who, (side, sent)) in model.sides.iter().zip(sent).enumerate() {
+            prop_assert_eq!(&side.out, &octets(who, 0, sent));
+            prop_assert_eq!(side.gaps, 0);
+            prop_assert!(side.fin);
+        }
+        prop_assert_eq!(model.conflicts, 0);
+        prop_assert_eq!(model.closed, Some(Close::Ended));
+    }
+
+    /// With losses, whatever the patience: what was captured arrives unless it
+    /// came too late, what wasn't is a gap, and no octet is made up.
+    #[test]
+    fn what_was_lost_is_a_gap(
+        base in bases(),
+        messages in prop::collection::vec(message(), 0..8),
+        fates in prop::collection::vec(harmful(), 1..40),
+        patience in prop_oneof![Just(64u32), 0u32..8],
+        budget in prop_oneof![Just(1usize << 20), 0usize..1000],
+    ) {
+        let (talk, sent) = converse(base, &messages, false);
+        let packets = capture(&talk, base, sent, &fates);
+        let limits = Limits { gap_patience_packets: patience, out_of_order_stream: budget, ..Limits::default() };
+        let model = run(&packets, [base.0, base.1], false, &limits);
+        prop_assert_eq!(model.conflicts, 0);
+        for side in &model.sides {
+            prop_assert_eq!(side.out.len() as u64 + side.gaps, side.delivered);
+            // All that was captured in time came out.
+            let last = side.first.last_key_value().map_or(0, |(&offset, _)| offset + 1);
+            prop_assert!(side.delivered >= last);
+            if patience == 64 && budget > 1000 {
+                let captured = side.first.len() as u64;
+                prop_assert_eq!(side.out.len() as u64, captured);
+            }
+        }
+    }
+
+    /// Segments without sense: the model still agrees on what comes out while
+    /// the handshake fixes the offsets and nothing is cut or ends.
+    #[test]
+    fn random_segments_agree_with_the_model(
+        base in bases(),
+        segments in prop::collection::vec(anything(), 1..60),
+        patience in prop_oneof![Just(64u32), 0u32..8],
+        budget in prop_oneof![Just(1usize << 20), 0usize..1000],
+    ) {
+        let talk = talk_from(base.0.wrapping_sub(1), base.1.wrapping_sub(1)).handshake();
+        let mut packets = talk.packets;
+        let mut millis = 0;
+        for segment in &segments {
+            millis += u64::from(segment.millis);
+            let mut packet = segment.packet([base.0, base.1], millis);
+            (packet.cut, packet.flags) = (0, crate::packet::Flags::default());
+            if segment.seq.unsigned_abs() < 1000 {
+                packets.push(packet);
+            }
+        }
+        let limits = Limits { gap_patience_packets: patience, out_of_order_stream: budget, ..Limits::default() };
+        run(&packets, [base.0, base.1], false, &limits);
+    }
+
+    /// Anything at all: no panic, items in order, nothing after a close,
+    /// nothing held back for ever.
+    #[test]
+    fn anything_at_all_is_taken(
+        base in bases(),
+        handshake in any::<bool>(),
+        segments in prop::collection::vec(anything(), 1..60),
+        patience in prop_oneof![Just(64u32), 0u32..8],
+        budget in prop_oneof![Just(1usize << 20), 0usize..1000],
+        open_streams in 0usize..3,
+    ) {
+        let mut packets = Vec::new();
+        if handshake {
+            packets = talk_from(base.0.wrapping_sub(1), base.1.wrapping_sub(1)).handshake().packets;
+        }
+        let mut millis = 0;
+        for segment in &segments {
+            millis += u64::from(segment.millis);
+            packets.push(segment.packet([base.0, base.1], millis));
+            packets.last_mut().unwrap().source.set_port(if segment.who { 80 } else { 40000 });
+        }
+        let limits = Limits {
+            gap_patience_packets: patience,
+            out_of_order_stream: budget,
+            out_of_order_total: 2 * budget,
+            open_streams,
+            ..Limits::default()
+        };
+        let mut reassembler = Reassembler::new(&limits);
+        let mut streams: BTreeMap<StreamId, ([u64; 2], bool)> = BTreeMap::new();
+        let mut sink = |stream: StreamId, item: StreamItem<'_>| {
+            if let StreamItem::Open(_) = item {
+                assert!(streams.insert(stream, ([0; 2], false)).is_none(), "opened once");
+            }
+            let (delivered, closed) = streams.get_mut(&stream).unwrap();
+            assert!(!*closed, "{item:?} after the close");
+            match item {
+                StreamItem::Data(direction, piece) => {
+                    assert_eq!(piece.at, delivered[index(direction)]);
+                    assert!(piece.released.frame >= piece.stamp.frame);
+                    delivered[index(direction)] += piece.bytes.len() as u64;
+                }
+                StreamItem::Gap(direction, gap) => {
+                    assert_eq!(gap.at, delivered[index(direction)]);
+                    delivered[index(direction)] += gap.len;
+                }
+                StreamItem::Closed(_) => *closed = true,
+                _ => {}
+            }
+        };
+        for (frame, packet) in (1..).zip(&packets) {
+            reassembler.push(&packet.segment(frame), &mut sink);
+        }
+        reassembler.finish(&mut sink);
+        assert_eq!(reassembler.held(), 0);
+        assert_eq!(reassembler.streams(), streams.len() as u64);
+        assert!(streams.values().all(|(_, closed)| *closed));
+    }
+}

@@ -1,0 +1,113 @@
+//! What was delivered lately, as digests: whether a later copy of the same
+//! octets differs can be told without keeping them.
+
+use super::seq::Position;
+
+/// Segments remembered for each direction. Copies come within a round trip or
+/// a retransmission timeout; in a watch that is the last segment or two.
+const REMEMBERED: usize = 16;
+
+/// One delivered piece.
+#[derive(Clone, Copy)]
+struct Digest {
+    at: Position,
+    len: u32,
+    sum: u32,
+}
+
+/// The last pieces that a direction delivered.
+pub(super) struct Recent {
+    ring: [Digest; REMEMBERED],
+    /// Where the next one goes; always below [`REMEMBERED`].
+    place: usize,
+}
+
+impl Recent {
+    /// Nothing was delivered yet.
+    pub const fn new() -> Self {
+        Self { ring: [Digest { at: Position::START, len: 0, sum: 0 }; REMEMBERED], place: 0 }
+    }
+
+    /// Remembers a piece that is delivered now.
+    pub fn note(&mut self, at: Position, bytes: &[u8]) {
+        let digest = Digest { at, len: u32::try_from(bytes.len()).unwrap_or(0), sum: sum(bytes) };
+        if let Some(slot) = self.ring.get_mut(self.place) {
+            *slot = digest;
+        }
+        self.place = (self.place + 1) % REMEMBERED;
+    }
+
+    /// Whether a copy of octets from `at` on differs from what was delivered.
+    /// Only pieces that lie wholly within the copy can be compared.
+    pub fn differs(&self, at: Position, bytes: &[u8]) -> bool {
+        self.ring.iter().filter(|digest| digest.len > 0 && digest.at >= at).any(|digest| {
+            usize::try_from(digest.at.since(at))
+                .ok()
+                .and_then(|from| bytes.get(from..)?.get(..digest.len as usize))
+                .is_some_and(|copy| sum(copy) != digest.sum)
+        })
+    }
+}
+
+/// A sum over 8-octet words: every payload passes through it, so it has to run
+/// at the speed of memory. It notices any change within one word; it is no
+/// protection against somebody who balances two.
+fn sum(bytes: &[u8]) -> u32 {
+    let mut lanes = [0u64; 4];
+    let mut blocks = bytes.chunks_exact(32);
+    for block in &mut blocks {
+        for (lane, word) in lanes.iter_mut().zip(block.chunks_exact(8)) {
+            *lane = lane.wrapping_add(word.try_into().map_or(0, u64::from_le_bytes));
+        }
+    }
+    let rest = blocks.remainder().chunks(8).fold(0u64, |sum, part| {
+        let word = part.iter().rev().fold(0u64, |word, &octet| word << 8 | u64::from(octet));
+        sum.wrapping_add(word)
+    });
+    let all = lanes.iter().fold(rest, |all, &lane| all.rotate_left(13).wrapping_add(lane));
+    #[expect(clippy::cast_possible_truncation, reason = "folded on purpose")]
+    let folded = (all ^ all >> 32) as u32;
+    folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_changed_octet_is_noticed() {
+        for len in [1usize, 7, 8, 9, 31, 32, 33, 100, 1448] {
+            let bytes: Vec<u8> = (0..len).map(|i| (i * 7) as u8).collect();
+            let mut recent = Recent::new();
+            recent.note(Position::first(50), &bytes);
+            assert!(!recent.differs(Position::first(50), &bytes));
+            for i in 0..len {
+                let mut copy = bytes.clone();
+                copy[i] ^= 0x20;
+                assert!(recent.differs(Position::first(50), &copy), "octet {i} of {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_copy_that_joins_several_segments_is_compared_with_each() {
+        let mut recent = Recent::new();
+        recent.note(Position::first(0), b"HTTP/1.1 ");
+        recent.note(Position::first(9), b"200 OK");
+        assert!(!recent.differs(Position::first(0), b"HTTP/1.1 200 OK\r\n"));
+        assert!(recent.differs(Position::first(0), b"HTTP/1.1 404 OK\r\n"));
+        assert!(!recent.differs(Position::first(4), b"/1.1 200 OK"));
+        assert!(recent.differs(Position::first(4), b"/1.1 404 OK"));
+        assert!(!recent.differs(Position::first(10), b"something else"), "nothing whole to compare");
+    }
+
+    #[test]
+    fn old_pieces_make_room() {
+        let mut recent = Recent::new();
+        for i in 0..=REMEMBERED as u64 {
+            recent.note(Position::first(0).plus(i), b"a");
+        }
+        assert!(!recent.differs(Position::first(0), b"b"), "let go");
+        assert!(recent.differs(Position::first(1), b"b"), "the oldest kept");
+    }
+}

@@ -1,0 +1,344 @@
+//! The flow table: which connection a segment belongs to, under which number,
+//! and which one has been idle the longest.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+use foldhash::fast::RandomState;
+
+use super::Direction;
+use super::flow::Flow;
+use super::seq;
+use crate::packet::Segment;
+use crate::units::StreamId;
+
+/// No slot.
+const NONE: u32 = u32::MAX;
+
+/// A pair of endpoints, the lower one first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    V4(KeyV4),
+    V6(KeyV6),
+}
+
+/// Addresses, then ports: as small as can be, since there is one for each
+/// connection of the whole capture.
+type KeyV4 = [u32; 3];
+type KeyV6 = [u32; 9];
+
+impl Key {
+    /// The key of a segment, and which of its endpoints is the sender.
+    fn of(segment: &Segment<'_>) -> (Self, End) {
+        let (source, destination) = (segment.source, segment.destination);
+        let ports = |low: u16, high: u16| u32::from(low) << 16 | u32::from(high);
+        if let (SocketAddr::V4(source), SocketAddr::V4(destination)) = (source, destination) {
+            let (from, to) = (source.ip().to_bits(), destination.ip().to_bits());
+            return if (from, source.port()) <= (to, destination.port()) {
+                (Self::V4([from, to, ports(source.port(), destination.port())]), End::Low)
+            } else {
+                (Self::V4([to, from, ports(destination.port(), source.port())]), End::High)
+            };
+        }
+        let bits = |address: IpAddr| match address {
+            IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+            IpAddr::V6(address) => address.to_bits(),
+        };
+        let (from, to) = (bits(source.ip()), bits(destination.ip()));
+        let (low, high, ports, end) = if (from, source.port()) <= (to, destination.port()) {
+            (from, to, ports(source.port(), destination.port()), End::Low)
+        } else {
+            (to, from, ports(destination.port(), source.port()), End::High)
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "takes the words apart")]
+        let word = |bits: u128, index: u32| (bits >> (32 * index)) as u32;
+        let key = [
+            word(low, 0),
+            word(low, 1),
+            word(low, 2),
+            word(low, 3),
+            word(high, 0),
+            word(high, 1),
+            word(high, 2),
+            word(high, 3),
+            ports,
+        ];
+        (Self::V6(key), end)
+    }
+}
+
+/// One of the two endpoints of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Low,
+    High,
+}
+
+/// The initial sequence numbers of a connection: by them, and by nothing else,
+/// Wireshark tells whether a SYN opens a new one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Initials {
+    low: Option<u32>,
+    high: Option<u32>,
+}
+
+impl Initials {
+    const fn of(&mut self, end: End) -> (&mut Option<u32>, &mut Option<u32>) {
+        match end {
+            End::Low => (&mut self.low, &mut self.high),
+            End::High => (&mut self.high, &mut self.low),
+        }
+    }
+
+    /// Whether a segment opens a new connection: a SYN with another number
+    /// than its sender had.
+    fn are_left_by(&mut self, segment: &Segment<'_>, sender: End) -> bool {
+        let (own, _) = self.of(sender);
+        segment.flags.syn && segment.ack.is_none() && own.is_some_and(|own| own != segment.seq)
+    }
+
+    /// Learns from a segment of the connection.
+    fn learn(&mut self, segment: &Segment<'_>, sender: End) {
+        let (own, other) = self.of(sender);
+        if own.is_none() || (segment.flags.syn && segment.ack.is_some()) {
+            *own = Some(seq::initial_of_sender(segment));
+        }
+        if other.is_none() {
+            *other = seq::initial_of_receiver(segment);
+        }
+    }
+}
+
+/// What is known of a pair of endpoints.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    /// Its connection is open, in this slot.
+    Live(u32),
+    /// Its last connection ended or was let go; only what the numbering needs
+    /// was kept.
+    Past(Initials),
+}
+
+/// A connection that is open.
+pub(super) struct Slot {
+    pub flow: Flow,
+    pub stream: StreamId,
+    initials: Initials,
+    key: Key,
+    /// Which endpoint sends [`Direction::Forward`].
+    initiator: End,
+    newer: u32,
+    older: u32,
+}
+
+/// What a segment means for the table.
+pub(super) enum Found {
+    /// It belongs to the open connection in this slot.
+    Open(u32, Direction),
+    /// It takes the place of the open connection in this slot.
+    Replaces(u32),
+    /// It begins a connection.
+    New,
+    /// It belongs to a connection that ended or was let go.
+    Past,
+}
+
+/// All connections.
+pub(super) struct Table {
+    v4: HashMap<KeyV4, Place, RandomState>,
+    v6: HashMap<KeyV6, Place, RandomState>,
+    slots: Vec<Option<Slot>>,
+    free: Vec<u32>,
+    /// The slot used last, and the one idle the longest.
+    newest: u32,
+    oldest: u32,
+    /// Numbers given.
+    streams: u64,
+}
+
+impl Table {
+    pub fn new() -> Self {
+        Self {
+            v4: HashMap::default(),
+            v6: HashMap::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            newest: NONE,
+            oldest: NONE,
+            streams: 0,
+        }
+    }
+
+    /// How many numbers were given.
+    pub const fn streams(&self) -> u64 {
+        self.streams
+    }
+
+    /// How many connections are open.
+    pub const fn open(&self) -> usize {
+        self.slots.len().saturating_sub(self.free.len())
+    }
+
+    /// The slot that has been idle the longest.
+    pub fn oldest(&self) -> Option<u32> {
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// All open slots, in the order of their streams.
+    pub fn all(&self) -> Vec<u32> {
+        let mut all: Vec<(StreamId, u32)> = (0..)
+            .zip(&self.slots)
+            .filter_map(|(index, slot)| slot.as_ref().map(|slot| (slot.stream, index)))
+            .collect();
+        all.sort_unstable();
+        all.into_iter().map(|(_, index)| index).collect()
+    }
+
+    pub fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(index as usize)?.as_mut()
+    }
+
+    fn place(&mut self, key: &Key) -> Option<&mut Place> {
+        match key {
+            Key::V4(key) => self.v4.get_mut(key),
+            Key::V6(key) => self.v6.get_mut(key),
+        }
+    }
+
+    fn set_place(&mut self, key: Key, place: Place) {
+        match key {
+            Key::V4(key) => self.v4.insert(key, place),
+            Key::V6(key) => self.v6.insert(key, place),
+        };
+    }
+
+    /// Finds the connection of a segment, and makes it the one used last.
+    pub fn find(&mut self, segment: &Segment<'_>) -> Found {
+        let (key, sender) = Key::of(segment);
+        // Segments of one connection come in runs.
+        let newest = self.newest;
+        let index = if self.slot(newest).is_some_and(|slot| slot.key == key) {
+            newest
+        } else {
+            match self.place(&key) {
+                None => return Found::New,
+                Some(Place::Past(initials)) => {
+                    if initials.are_left_by(segment, sender) {
+                        return Found::New;
+                    }
+                    initials.learn(segment, sender);
+                    return Found::Past;
+                }
+                Some(&mut Place::Live(index)) => {
+                    self.unlink(index);
+                    self.link(index);
+                    index
+                }
+            }
+        };
+        let Some(slot) = self.slot(index) else {
+            return Found::New;
+        };
+        if slot.initials.are_left_by(segment, sender) {
+            return Found::Replaces(index);
+        }
+        slot.initials.learn(segment, sender);
+        let direction = if sender == slot.initiator { Direction::Forward } else { Direction::Backward };
+        Found::Open(index, direction)
+    }
+
+    /// Opens a connection with the next number. Returns its slot and the
+    /// direction of the segment.
+    pub fn open_with(&mut self, segment: &Segment<'_>) -> (u32, Direction) {
+        let (key, sender) = Key::of(segment);
+        // Who answers a SYN did not open the connection.
+        let answers = segment.flags.syn && segment.ack.is_some();
+        let initiator = match sender {
+            End::Low if answers => End::High,
+            End::High if answers => End::Low,
+            sender => sender,
+        };
+        let mut initials = Initials::default();
+        initials.learn(segment, sender);
+        let slot = Slot {
+            flow: Flow::new(),
+            stream: StreamId(self.streams),
+            initials,
+            key,
+            initiator,
+            newer: NONE,
+            older: NONE,
+        };
+        self.streams += 1;
+        let index = match self.free.pop() {
+            Some(index) => {
+                if let Some(place) = self.slots.get_mut(index as usize) {
+                    *place = Some(slot);
+                }
+                index
+            }
+            None => {
+                self.slots.push(Some(slot));
+                u32::try_from(self.slots.len() - 1).unwrap_or(NONE)
+            }
+        };
+        self.set_place(key, Place::Live(index));
+        self.link(index);
+        (index, if answers { Direction::Backward } else { Direction::Forward })
+    }
+
+    /// Drops an open connection; what its number needs is kept.
+    pub fn retire(&mut self, index: u32) {
+        self.unlink(index);
+        let Some(place) = self.slots.get_mut(index as usize) else {
+            return;
+        };
+        let Some(&mut Slot { key, initials, .. }) = place.as_mut() else {
+            return;
+        };
+        *place = None;
+        self.free.push(index);
+        self.set_place(key, Place::Past(initials));
+    }
+
+    /// Puts a slot at the newest end.
+    fn link(&mut self, index: u32) {
+        let newest = self.newest;
+        if let Some(slot) = self.slot(newest) {
+            slot.newer = index;
+        } else {
+            self.oldest = index;
+        }
+        if let Some(slot) = self.slot(index) {
+            slot.older = newest;
+            slot.newer = NONE;
+        }
+        self.newest = index;
+    }
+
+    fn unlink(&mut self, index: u32) {
+        let Some(&mut Slot { newer, older, .. }) = self.slot(index) else {
+            return;
+        };
+        match self.slot(newer) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+        match self.slot(older) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100,000 half-open connections have to fit beside everything else.
+    #[test]
+    fn a_connection_without_data_is_small() {
+        assert!(size_of::<Option<Slot>>() <= 240, "{}", size_of::<Option<Slot>>());
+        assert!(size_of::<(KeyV4, Place)>() <= 32, "{}", size_of::<(KeyV4, Place)>());
+    }
+}
