@@ -11,7 +11,7 @@ use super::exchanges::Exchanges;
 use super::half::{Departure, Half, OpenBody, Reading};
 use super::head::{Head, HeadStep};
 use super::search::Search;
-use super::start_line::{foreign, foreign_segment};
+use super::start_line::foreign;
 use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, Side};
 use crate::chunk::{ChunkToken, Decoder, FramingFault, Lenience, Step, piece as pieces};
 use crate::limits::Limits;
@@ -185,10 +185,9 @@ impl Connection {
                     HeadStep::Whole => {
                         let tunnels = half.tunnels.len();
                         self.whole_head(direction, sink);
-                        // What follows in the same segment goes through the tunnel.
-                        let begun: Vec<u64> =
-                            self.half(direction).tunnels.iter().skip(tunnels).copied().collect();
-                        for index in begun.into_iter().filter(|_| !piece.bytes.is_empty()) {
+                        // What is left of the piece is the first of a tunnel.
+                        let opened = self.half(direction).tunnels.get(tunnels).copied();
+                        if let Some(index) = opened.filter(|_| !piece.bytes.is_empty()) {
                             self.body_event(index, direction, BodyEvent::Data(piece.clone()), sink);
                         }
                     }
@@ -240,13 +239,6 @@ impl Connection {
                     }
                 }
                 Reading::Search(search) => {
-                    if side.is_none()
-                        && piece.segment_start
-                        && let Some(protocol) = foreign_segment(&piece.bytes)
-                    {
-                        self.not_http(protocol, sink);
-                        return;
-                    }
                     let Some(join) = search.read(&mut piece) else {
                         return;
                     };
@@ -389,10 +381,12 @@ impl Connection {
             return;
         }
         // Something else than a message where one is due: nothing is read
-        // until the stream is joined. A segment that begins here may be a
-        // place for that.
-        let base = head.at().unwrap_or(piece.at);
-        self.search(direction, Some(base));
+        // until the stream is joined, which may be at one of its segments.
+        let Some(head) = self.take_head(direction) else { return };
+        self.search(direction, Some(head.at().unwrap_or(piece.at)));
+        for part in head.pieces() {
+            self.read(direction, part, sink);
+        }
     }
 
     /// Nothing is interpreted until the direction is joined again.

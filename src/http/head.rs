@@ -35,6 +35,7 @@ struct Part {
     at: u64,
     stamp: Stamp,
     released: Stamp,
+    segment_start: bool,
 }
 
 /// What a piece makes of a head.
@@ -48,7 +49,7 @@ pub(super) enum HeadStep {
     Whole,
     /// No head begins so. Nothing of this piece was taken.
     Unlike,
-    /// It is longer than a head may be.
+    /// It is longer than a head may be; what is left of the piece lies behind.
     TooLong,
 }
 
@@ -79,51 +80,62 @@ impl Head {
         if self.side.is_none() {
             return self.push_start_line(piece, limit);
         }
-        while let Some(end) = memchr::memchr(b'\n', &piece.bytes) {
-            self.take(piece, end + 1);
-            if self.octets.len() > limit {
+        while !piece.bytes.is_empty() {
+            let room = self.room(limit);
+            if room == 0 {
                 return HeadStep::TooLong;
             }
-            if self.end_line() {
-                return HeadStep::Whole;
+            let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+            match memchr::memchr(b'\n', octets) {
+                None => self.take(piece, room),
+                Some(end) => {
+                    self.take(piece, end + 1);
+                    if self.end_line() {
+                        return HeadStep::Whole;
+                    }
+                }
             }
         }
-        self.take(piece, piece.bytes.len());
-        if self.octets.len() > limit { HeadStep::TooLong } else { HeadStep::More }
+        HeadStep::More
     }
 
     fn push_start_line(&mut self, piece: &mut Piece<'_>, limit: usize) -> HeadStep {
-        let mut count = 0;
-        for &octet in piece.bytes.iter() {
-            count += 1;
+        let room = self.room(limit);
+        if room == 0 {
+            return HeadStep::TooLong;
+        }
+        for (place, &octet) in piece.bytes.iter().take(room).enumerate() {
             match self.start_line.push(octet) {
                 LineStep::More => {}
                 LineStep::Not => return HeadStep::Unlike,
                 LineStep::Done(side) => {
-                    self.take(piece, count);
+                    self.take(piece, place + 1);
                     self.end_line();
                     self.side = Some(side);
-                    return if self.octets.len() > limit {
-                        HeadStep::TooLong
-                    } else {
-                        HeadStep::StartLine(side)
-                    };
+                    return HeadStep::StartLine(side);
                 }
             }
         }
-        self.take(piece, count);
-        if self.octets.len() > limit { HeadStep::TooLong } else { HeadStep::More }
+        self.take(piece, room);
+        HeadStep::More
     }
 
-    /// Takes octets off a piece whatever they are, as many as it has.
+    /// How many octets it may still have.
+    fn room(&self, limit: usize) -> usize {
+        limit.saturating_sub(self.octets.len())
+    }
+
+    /// Takes the first `count` octets (all, if there are fewer) off a piece,
+    /// whatever they are.
     pub(super) fn take(&mut self, piece: &mut Piece<'_>, count: usize) {
-        let count = count.min(piece.bytes.len());
-        let Some(octets) = piece.bytes.get(..count).filter(|octets| !octets.is_empty()) else {
+        let octets = piece.bytes.get(..count).unwrap_or(&piece.bytes);
+        if octets.is_empty() {
             return;
-        };
-        if self.parts.last().is_none_or(|part| part.stamp != piece.stamp || part.released != piece.released) {
-            let (stamp, released) = (piece.stamp, piece.released);
-            self.parts.push(Part { start: self.octets.len(), at: piece.at, stamp, released });
+        }
+        let other = |part: &Part| part.stamp != piece.stamp || part.released != piece.released;
+        if piece.segment_start || self.parts.last().is_none_or(other) {
+            let Piece { at, stamp, released, segment_start, .. } = *piece;
+            self.parts.push(Part { start: self.octets.len(), at, stamp, released, segment_start });
         }
         self.octets.extend_from_slice(octets);
         pieces::skip(piece, count);
@@ -154,7 +166,7 @@ impl Head {
                 bytes: self.octets.get(part.start..end).unwrap_or_default().into(),
                 stamp: part.stamp,
                 released: part.released,
-                segment_start: false,
+                segment_start: part.segment_start,
             }
         })
     }

@@ -162,6 +162,7 @@ impl Connection {
         half.passed_over = half.passed_over.saturating_add(skipped);
         let handshake = self.endpoints.is_some_and(|endpoints| endpoints.handshake);
         let side = match join.found {
+            Found::Foreign(protocol) => return self.not_http(protocol, sink),
             Found::StartLine(side) => side,
             // Of an unknown stream, chunks are a server's, most likely.
             Found::Chunk => self.side(direction).unwrap_or(match direction {
@@ -171,7 +172,7 @@ impl Connection {
         };
         self.roles(if side == Side::Request { direction } else { direction.reverse() }, sink);
         match join.found {
-            Found::StartLine(_) => {
+            Found::StartLine(_) | Found::Foreign(_) => {
                 // A stream that begins with a head has its ordinary start.
                 if skipped > 0 {
                     sink.event(HttpEvent::Joined(side, skipped, stamp));

@@ -140,14 +140,38 @@ pub(super) fn foreign(octets: &[u8]) -> Option<Protocol> {
     }
 }
 
-/// Whether a segment in the middle of a stream begins as one of TLS or HTTP/2
-/// does: a whole record header, or the client's preface.
-pub(super) fn foreign_segment(octets: &[u8]) -> Option<Protocol> {
-    match octets {
-        // RFC 8446 §5.2: a record has at most 2^14 + 256 octets (TLS 1.2: 2048).
-        [0x14..=0x17, 3, 0..=4, 0..=0x48, _, ..] => Some(Protocol::Tls),
-        _ if octets.starts_with(b"PRI * HTTP/2.0\r\n") => Some(Protocol::Http2),
-        _ => None,
+/// Tells whether a segment in the middle of a stream begins as one of TLS or
+/// HTTP/2 does: with a record's header, or the client's preface.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Preface {
+    matched: u8,
+}
+
+impl Preface {
+    /// Takes the next octet: a protocol that is recognised by it, or `Err` if
+    /// no such segment begins so.
+    pub(super) fn push(&mut self, octet: u8) -> Result<Option<Protocol>, ()> {
+        // RFC 9113 §3.4.
+        const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n";
+        /// From here on `matched` counts octets of a record's header.
+        const TLS: u8 = 100;
+        // RFC 8446 §5.1: type, version and length; a record has at most
+        // 2^14 + 256 octets (TLS 1.2: 2048).
+        let fits = match (self.matched, octet) {
+            (0, 0x14..=0x17) => {
+                self.matched = TLS;
+                true
+            }
+            (101, 3) | (102, 0..=4) | (103, 0..=0x48) => true,
+            (104, _) => return Ok(Some(Protocol::Tls)),
+            (matched, _) => HTTP_2.get(usize::from(matched)) == Some(&octet),
+        };
+        self.matched += 1;
+        match fits {
+            true if usize::from(self.matched) == HTTP_2.len() => Ok(Some(Protocol::Http2)),
+            true => Ok(None),
+            false => Err(()),
+        }
     }
 }
 

@@ -82,12 +82,7 @@ proptest! {
 
     #[test]
     fn any_conversation_ends_and_cuts_change_nothing(conversation in conversation()) {
-        // Where a stream is joined depends on where its segments begin.
-        if conversation.read(|_| false).iter().any(|line| line.contains("joined")) {
-            conversation.read(|_| true);
-        } else if !conversation.read(|_| true).iter().any(|line| line.contains("joined")) {
-            conversation.told();
-        }
+        conversation.told();
     }
 
     #[test]
