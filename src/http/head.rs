@@ -53,11 +53,14 @@ pub(super) enum HeadStep {
     TooLong,
 }
 
+/// Where a head leaves the grammar, with the packets that show it.
+type Remarks = SmallVec<[(Lenience, Stamp); 1]>;
+
 /// What a head says, and where it leaves the grammar.
 #[derive(Debug)]
 pub(super) struct Said<T> {
     pub(super) head: Box<T>,
-    pub(super) remarks: SmallVec<[(Lenience, Stamp); 1]>,
+    pub(super) remarks: Remarks,
 }
 
 impl Head {
@@ -236,7 +239,7 @@ impl Head {
     }
 
     /// The start line without its end, the fields, and what is to be said.
-    fn lines(&self) -> (String, Option<Fields>, SmallVec<[(Lenience, Stamp); 1]>) {
+    fn lines(&self) -> (String, Option<Fields>, Remarks) {
         let whole = self.octets.get(..self.line).unwrap_or_default();
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
