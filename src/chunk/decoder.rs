@@ -400,7 +400,7 @@ impl Decoder {
                 );
                 self.state =
                     State::Broken(FramingFault { chunk: Some(self.index), stamp: piece.stamp, message });
-                return Some(Step::Token(self.end(Closing::None, false)));
+                return Some(Step::Token(self.end(Closing::Broken, false)));
             }
         };
         self.count_cr(cr);

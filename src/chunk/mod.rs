@@ -42,6 +42,8 @@ pub enum Closing {
     Lost,
     /// It has not come: the body ended first.
     None,
+    /// Other octets stand in its place: the framing breaks here.
+    Broken,
 }
 
 /// One chunk of a chunked body, with the edges that it had on the wire.

@@ -308,7 +308,7 @@ fn a_chunk_whose_payload_is_too_long_is_listed_without_its_closing() {
     let wire = sent("5\r\nhel").sent("lo").sent("abc\r\n0\r\n\r\n");
     let told = wire.told();
     let [_, _, Told::End(chunk), Told::Broken(fault, 8)] = &told[..] else { panic!("{told:?}") };
-    assert_eq!((frames_of(chunk), chunk.closing, chunk.unfinished), (vec![1, 2], Closing::None, false));
+    assert_eq!((frames_of(chunk), chunk.closing, chunk.unfinished), (vec![1, 2], Closing::Broken, false));
     assert_eq!((fault.chunk, fault.stamp.frame.get()), (Some(1), 3));
 }
 

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::chunk::{Chunk, ChunkToken};
+use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::event::{EventItem, Framer, Kind};
 use crate::http::Side;
 use crate::limits::Limits;
@@ -436,6 +436,9 @@ impl Judge {
                 "only {} of its {} octets came",
                 chunk.received, chunk.size
             )));
+        }
+        if chunk.closing == Closing::Broken {
+            return Verdict::Unchecked(Some("the chunk framing breaks at its end".to_owned()));
         }
         if let Some(reason) = waiting.unknown {
             return Verdict::Unverified(reason.to_owned());

@@ -303,7 +303,7 @@ impl<'o> Recording<'o> {
         let mut reader = CaptureReader::open(source, &self.streams.options.limits, self.packets + 1)?;
         self.format.get_or_insert(reader.format());
         let outcome = self.frames(&mut reader, output);
-        self.packets = reader.packets();
+        self.packets += reader.packets();
         for link in reader.link_types() {
             if !self.links.contains(link) {
                 self.links.push(*link);

@@ -85,7 +85,7 @@ impl ChunkFacts {
 impl Failures {
     /// Whether a violation may name this chunk.
     pub(super) fn may_name(chunk: &Chunk, fails: bool) -> bool {
-        fails || chunk.unfinished || matches!(chunk.closing, Closing::None | Closing::Lost)
+        fails || chunk.unfinished || matches!(chunk.closing, Closing::None | Closing::Broken | Closing::Lost)
     }
 
     /// Keeps what a violation may need of its chunk.

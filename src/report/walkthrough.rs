@@ -156,6 +156,7 @@ impl<W: Write> Walkthrough<W> {
                 pane.remark(&format!("{got} of {size} octets came: the body ends within this chunk"));
             }
             Closing::None => pane.remark("the CRLF that ends the chunk is not there"),
+            Closing::Broken => pane.remark("no CRLF follows: the chunk framing breaks here"),
         }
         let mut text = format!("\n{heading}{}", pane.into_text());
         for event in judged.events.iter().take(NAMED_EVENTS) {

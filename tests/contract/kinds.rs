@@ -1,0 +1,137 @@
+//! Contract §2, "What `--expect auto` checks", and `event`.
+
+use serde_json::json;
+
+use crate::talk::*;
+
+fn expect(target: &str, status: u16, content_type: &str) -> serde_json::Value {
+    let exchange = talk()
+        .client(format!("GET {target} HTTP/1.1\r\n\r\n"))
+        .server(format!("HTTP/1.1 {status} X\r\nContent-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"))
+        .chunk("x")
+        .exchange();
+    exchange["expect"].clone()
+}
+
+#[test]
+fn sse_is_checked_by_its_content_type_first() {
+    assert_eq!(expect("/api/v1/pods?watch=true", 200, "text/event-stream"), "sse");
+    assert_eq!(expect("/", 200, "Text/Event-Stream;charset=utf-8"), "sse");
+}
+
+#[test]
+fn ndjson_is_checked_by_its_five_content_types() {
+    for kind in ["x-ndjson", "ndjson", "jsonl", "x-jsonlines", "stream+json"] {
+        assert_eq!(expect("/api/v1/pods?watch=true", 200, &format!("application/{kind}")), "ndjson");
+    }
+}
+
+#[test]
+fn a_watch_is_checked_by_its_target_or_its_stream_parameter() {
+    for target in ["/?watch=true", "/x?a=b&watch=1", "/api/v1/watch/pods", "/apis/apps/v1/watch/deployments/x"] {
+        assert_eq!(expect(target, 200, "application/json"), "watch", "{target}");
+        assert_eq!(expect(target, 200, "text/plain"), "watch", "{target}");
+    }
+    for target in ["/?watch=false", "/?watch=2", "/watch/pods", "/api/v1/watcher/pods", "/?x=watch=true"] {
+        assert_eq!(expect(target, 200, "application/json"), json!(null), "{target}");
+    }
+    assert_eq!(expect("/", 200, "application/json; stream=watch"), "watch");
+    assert_eq!(expect("/", 200, "application/json;charset=utf-8;Stream=\"watch\""), "watch");
+}
+
+#[test]
+fn a_status_other_than_2xx_is_never_checked_under_auto() {
+    for status in [199, 300, 404, 410, 500] {
+        if status >= 200 {
+            assert_eq!(expect("/?watch=true", status, "text/event-stream"), json!(null), "{status}");
+        }
+    }
+    assert_eq!(expect("/?watch=true", 299, "application/json"), "watch");
+}
+
+#[test]
+fn where_the_request_was_not_seen_a_json_body_that_starts_with_a_watch_event_is_a_watch() {
+    let body = |first: &str| talk().client_lost(30).server(HEAD).chunk(first).client_acks().exchange()["expect"].clone();
+    assert_eq!(body(&event("a")), "watch");
+    assert_eq!(body("{\"items\":[]}"), json!(null));
+    assert_eq!(body(&format!("[]{}", event("a"))), json!(null));
+    let html = talk().client_lost(30).server(head("text/html")).chunk(event("a")).client_acks().exchange();
+    assert_eq!(html["expect"], json!(null));
+}
+
+#[test]
+fn any_other_response_is_listed_and_unchecked() {
+    let exchange = stream_of("text/html").chunk("<p>").server(LAST).exchange();
+    assert_eq!(exchange.verdicts(), ["unchecked"]);
+    assert_eq!((&exchange["expect"], &exchange["verdict"]), (&json!(null), &json!("unchecked")));
+}
+
+#[test]
+fn a_watch_event_has_one_of_five_types_and_an_object() {
+    for kind in ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] {
+        let exchange = watch().chunk(format!("{{\"object\":{{}},\"type\":\"{kind}\"}}\n")).exchange();
+        assert_eq!(exchange.verdicts(), ["one"]);
+        assert_eq!(exchange.events()[0]["type"], kind);
+    }
+    for other in ["added", "CHANGED", ""] {
+        let exchange = watch().chunk(format!("{{\"type\":\"{other}\",\"object\":{{}}}}\n")).exchange();
+        assert_eq!(exchange.verdicts(), ["invalid"], "{other}");
+    }
+}
+
+#[test]
+fn of_a_member_given_twice_the_last_counts() {
+    let last = watch().chunk("{\"type\":\"x\",\"type\":\"ADDED\",\"object\":1,\"object\":{}}").exchange();
+    assert_eq!(last.verdicts(), ["one"]);
+    let first = watch().chunk("{\"type\":\"ADDED\",\"type\":\"x\",\"object\":{}}").exchange();
+    assert_eq!(first.verdicts(), ["invalid"]);
+}
+
+#[test]
+fn metadata_of_another_shape_gives_null_names_never_invalid() {
+    for metadata in ["7", "[]", "{\"name\":{}}", "null", "{\"name\":7,\"namespace\":[]}"] {
+        let exchange = watch().chunk(format!("{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{metadata}}}}}")).exchange();
+        assert_eq!(exchange.verdicts(), ["one"], "{metadata}");
+        assert!(exchange.events()[0]["name"].is_null() && exchange.events()[0]["namespace"].is_null());
+    }
+}
+
+#[test]
+fn what_an_event_says_of_its_object() {
+    let text = "{\"type\":\"ADDED\",\"object\":{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":\
+                {\"name\":\"coredns\",\"namespace\":\"kube-system\",\"resourceVersion\":\"230\"}}}\n";
+    let exchange = watch().chunk(&text[..20]).chunk(&text[20..]).exchange();
+    let expected = json!({
+        "index": 1, "type": "ADDED", "api_version": "v1", "kind": "ConfigMap", "namespace": "kube-system",
+        "name": "coredns", "resource_version": "230", "offset": 0, "size": text.len() - 1,
+        "first_chunk": 1, "last_chunk": 2
+    });
+    for (member, value) in expected.as_object().unwrap() {
+        assert_eq!(&exchange.events()[0][member], value, "{member}");
+    }
+}
+
+#[test]
+fn an_sse_event_has_its_field_or_message_as_type_and_id_and_data() {
+    let long = "x".repeat(200);
+    let exchange = stream_of("text/event-stream")
+        .chunk("event: tick\nid: 7\ndata: a\ndata: b\n\n")
+        .chunk(format!("data: {long}\n\n"))
+        .server(LAST)
+        .exchange();
+    let events = exchange.events();
+    assert_eq!((&events[0]["type"], &events[0]["id"], &events[0]["data"]), (&json!("tick"), &json!("7"), &json!("a\nb")));
+    assert_eq!((&events[1]["type"], &events[1]["data"]), (&json!("message"), &json!("x".repeat(120))));
+    for member in ["api_version", "kind", "namespace", "name", "resource_version"] {
+        assert!(events[0][member].is_null());
+    }
+}
+
+#[test]
+fn a_json_event_has_data_and_may_span_lines() {
+    let exchange =
+        stream_of("text/plain").chunk("{\n \"a\": 1\n}\n").chunk("[1]\n").args(&["-e", "json"]).exchange();
+    assert_eq!(exchange.verdicts(), ["one", "one"]);
+    assert_eq!(exchange.events()[1]["data"], "[1]");
+    assert!(exchange.events()[0]["type"].is_null());
+}
