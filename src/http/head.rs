@@ -38,6 +38,9 @@ struct Part {
     segment_start: bool,
 }
 
+/// Where a head leaves the grammar, and the packet that does.
+pub(super) type Remarks = SmallVec<[(Lenience, Stamp); 1]>;
+
 /// What a piece makes of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadStep {
@@ -57,7 +60,7 @@ pub(super) enum HeadStep {
 #[derive(Debug)]
 pub(super) struct Said<T> {
     pub(super) head: Box<T>,
-    pub(super) remarks: SmallVec<[(Lenience, Stamp); 1]>,
+    pub(super) remarks: Remarks,
 }
 
 impl Head {
@@ -233,7 +236,7 @@ impl Head {
     }
 
     /// The start line without its end, the fields, and what is to be said.
-    fn lines(&self) -> (String, Option<Fields>, SmallVec<[(Lenience, Stamp); 1]>) {
+    fn lines(&self) -> (String, Option<Fields>, Remarks) {
         let whole = self.octets.get(..self.line).unwrap_or_default();
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
