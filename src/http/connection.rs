@@ -191,6 +191,11 @@ impl Connection {
                             self.body_event(index, direction, BodyEvent::Data(piece.clone()), sink);
                         }
                     }
+                    HeadStep::TooLong if head.side().is_none() && side.is_none() => {
+                        // So long a line, of something that nothing is known of.
+                        self.not_http(Protocol::Other, sink);
+                        return;
+                    }
                     HeadStep::TooLong => {
                         self.cut_head(direction, Some(piece.stamp), sink);
                         self.search(direction, Some(piece.at));
@@ -479,10 +484,9 @@ impl Connection {
         stamp: Stamp,
         sink: &mut impl HttpSink,
     ) {
-        let half_closed = self.departure(direction.reverse()).is_some();
         let decoder = (framing == Some(Framing::Chunked)).then(|| self.decoder());
         let half = self.half(direction);
-        half.body = Some(OpenBody { index, framing, lacks: false, half_closed });
+        half.body = Some(OpenBody { index, framing, lacks: false });
         half.reading = match (framing, decoder) {
             (Some(Framing::Chunked), Some(decoder)) => Reading::Chunked(decoder),
             (Some(Framing::ContentLength(left)), _) if left > 0 => Reading::Length { left },

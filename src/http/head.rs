@@ -206,11 +206,14 @@ impl Head {
 
     /// What its whole lines say of a request.
     pub(super) fn request(&self) -> Said<RequestHead> {
-        let (line, fields, remarks) = self.lines();
-        let mut words = line.split(' ');
-        let mut word = || words.next().map(str::to_owned);
-        let head =
-            RequestHead { method: word(), target: word(), version: word(), fields, stamp: self.first() };
+        let (line, fields, mut remarks) = self.lines();
+        let (method, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let (target, version) = rest.rsplit_once(' ').unwrap_or((rest, ""));
+        if target.contains(' ') {
+            remarks.extend(self.first().map(|stamp| (Lenience::SpaceInTarget, stamp)));
+        }
+        let [method, target, version] = [method, target, version].map(|word| Some(word.to_owned()));
+        let head = RequestHead { method, target, version, fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
         } else {

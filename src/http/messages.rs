@@ -268,8 +268,7 @@ impl Connection {
         lost: Option<Stamp>,
         sink: &mut impl HttpSink,
     ) {
-        let half_closed = self.departure(direction.reverse()).is_some();
-        self.half(direction).body = Some(OpenBody { index, framing: None, lacks: false, half_closed });
+        self.half(direction).body = Some(OpenBody { index, framing: None, lacks: false });
         self.body_event(index, direction, BodyEvent::Begin { framing: None, joined: None }, sink);
         if lost.is_some() {
             self.end_body(direction, BodyEnd::Lost, lost, None, sink);
