@@ -38,6 +38,9 @@ struct Part {
     segment_start: bool,
 }
 
+/// Where a head leaves the grammar, and the packet that does.
+pub(super) type Remarks = SmallVec<[(Lenience, Stamp); 1]>;
+
 /// What a piece makes of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadStep {
@@ -52,9 +55,6 @@ pub(super) enum HeadStep {
     /// It is longer than a head may be; what is left of the piece lies behind.
     TooLong,
 }
-
-/// Where a head leaves the grammar, with the packets that show it.
-type Remarks = SmallVec<[(Lenience, Stamp); 1]>;
 
 /// What a head says, and where it leaves the grammar.
 #[derive(Debug)]

@@ -75,7 +75,7 @@ impl Connection {
                 sink.event(HttpEvent::Response { index, head: said.head });
                 if delimiter.framing == Ok(Framing::Tunnel) {
                     if h2c {
-                        self.go_on_as_http2(&answered, direction, first, sink);
+                        self.switch_to_http2(&answered, direction, first, sink);
                     } else {
                         self.tunnel(&answered, direction, sink);
                     }
@@ -337,7 +337,7 @@ impl Connection {
     }
 
     /// RFC 7540 §3.2: the connection goes on as HTTP/2.
-    fn go_on_as_http2(
+    fn switch_to_http2(
         &mut self,
         answered: &Answered,
         direction: Direction,

@@ -24,7 +24,13 @@ fn reading_goes_on_at_the_next_chunks_first_octet_whatever_the_fault_left_open()
 
 #[test]
 fn a_json_value_that_is_no_event_is_invalid_and_reading_goes_on_behind_it() {
-    for value in ["{\"a\":1}", "[]", "\"text\"", "{\"type\":\"GONE\",\"object\":{}}", "{\"type\":\"ADDED\",\"object\":[]}"] {
+    for value in [
+        "{\"a\":1}",
+        "[]",
+        "\"text\"",
+        "{\"type\":\"GONE\",\"object\":{}}",
+        "{\"type\":\"ADDED\",\"object\":[]}",
+    ] {
         let exchange = chunks(&[&format!("{value}\n{}", event("a")), &event("b")]);
         assert_eq!(exchange.verdicts(), ["invalid", "one"], "{value}");
         assert_eq!(exchange.names(), ["a", "b"], "{value}");
@@ -140,16 +146,15 @@ fn an_sse_event_is_whole_at_the_cr_of_its_last_crlf() {
         .server(LAST)
         .exchange();
     assert_eq!(exchange.verdicts(), ["one", "one"]);
-    let spans: Vec<_> = exchange.events().iter().map(|e| (e["offset"].as_u64(), e["size"].as_u64())).collect();
+    let spans: Vec<_> =
+        exchange.events().iter().map(|e| (e["offset"].as_u64(), e["size"].as_u64())).collect();
     assert_eq!(spans, [(Some(0), Some(10)), (Some(11), Some(10))]);
 }
 
 #[test]
 fn comment_lines_directly_above_an_sse_events_fields_belong_to_it_and_a_block_of_comments_does_not() {
-    let exchange = stream_of("text/event-stream")
-        .chunk(": alive\n\n: about x\ndata: x\n\n")
-        .server(LAST)
-        .exchange();
+    let exchange =
+        stream_of("text/event-stream").chunk(": alive\n\n: about x\ndata: x\n\n").server(LAST).exchange();
     assert_eq!(exchange.verdicts(), ["one"]);
     let event = &exchange.events()[0];
     assert_eq!((event["offset"].as_u64(), event["size"].as_u64()), (Some(9), Some(19)));
@@ -178,12 +183,8 @@ fn a_chunk_of_sse_comments_alone_is_unchecked() {
 
 #[test]
 fn a_chunk_that_lacks_octets_and_is_unfinished_too_is_unverified() {
-    let exchange = watch()
-        .server("ff\r\n{\"type\":")
-        .server_lost(20)
-        .server("\"more\"")
-        .client_acks()
-        .exchange();
+    let exchange =
+        watch().server("ff\r\n{\"type\":").server_lost(20).server("\"more\"").client_acks().exchange();
     assert_eq!(exchange.verdicts(), ["unverified"]);
     let chunk = &exchange.chunks()[0];
     assert_eq!((chunk["size"].as_u64(), chunk["received"].as_u64()), (Some(255), Some(14)));
@@ -246,7 +247,10 @@ fn an_expectation_by_name_applies_to_every_status() {
             .report()
     };
     let auto = gone(&[]);
-    assert_eq!((auto.exchanges()[0].verdicts(), auto.status), (vec!["unchecked".into(), "unchecked".into()], 3));
+    assert_eq!(
+        (auto.exchanges()[0].verdicts(), auto.status),
+        (vec!["unchecked".into(), "unchecked".into()], 3)
+    );
     let named = gone(&["-e", "watch"]);
     assert_eq!((named.exchanges()[0].verdicts(), named.status), (vec!["one".into(), "invalid".into()], 1));
 }

@@ -12,7 +12,8 @@ fn exchanges_are_numbered_on_their_stream_from_0() {
         .client("GET /b HTTP/1.1\r\n\r\n")
         .server("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
         .report();
-    let order: Vec<_> = seen.exchanges().iter().map(|e| (e["index"].clone(), e["request"]["target"].clone())).collect();
+    let order: Vec<_> =
+        seen.exchanges().iter().map(|e| (e["index"].clone(), e["request"]["target"].clone())).collect();
     assert_eq!(order, [(json!(0), json!("/a")), (json!(1), json!("/b"))]);
 }
 
@@ -56,8 +57,18 @@ fn a_response_that_was_not_seen_is_null() {
 
 #[test]
 fn a_new_syn_opens_a_new_stream_after_the_old_one_ended() {
-    let seen = watch().chunk(event("a")).server(LAST).server_fin().client_fin()
-        .anew().handshake().client(REQUEST).server(HEAD).chunk(event("b")).server(LAST).report();
+    let seen = watch()
+        .chunk(event("a"))
+        .server(LAST)
+        .server_fin()
+        .client_fin()
+        .anew()
+        .handshake()
+        .client(REQUEST)
+        .server(HEAD)
+        .chunk(event("b"))
+        .server(LAST)
+        .report();
     let exchanges = seen.exchanges();
     let streams: Vec<_> = exchanges.iter().map(|e| (e["stream"].clone(), e["index"].clone())).collect();
     assert_eq!(streams, [(json!(0), json!(0)), (json!(1), json!(0))]);
@@ -66,7 +77,8 @@ fn a_new_syn_opens_a_new_stream_after_the_old_one_ended() {
 
 #[test]
 fn a_new_syn_with_another_number_opens_a_new_stream_also_where_the_old_one_never_ended() {
-    let seen = watch().chunk(event("a")).anew().handshake().client(REQUEST).server(HEAD).chunk(event("b")).report();
+    let seen =
+        watch().chunk(event("a")).anew().handshake().client(REQUEST).server(HEAD).chunk(event("b")).report();
     let exchanges = seen.exchanges();
     assert_eq!(exchanges.iter().map(|e| e["stream"].clone()).collect::<Vec<_>>(), [json!(0), json!(1)]);
     assert_eq!(exchanges[0].end(), "open");
@@ -76,15 +88,16 @@ fn a_new_syn_with_another_number_opens_a_new_stream_also_where_the_old_one_never
 fn ipv6_endpoints_are_written_by_rfc_5952() {
     let seen = watch().chunk(event("a")).between("[2001:DB8:0:0:0:0:0:1]:40000", "[::1]:8001").report();
     let exchange = &seen.exchanges()[0];
-    assert_eq!((&exchange["client"], &exchange["server"]), (&json!("[2001:db8::1]:40000"), &json!("[::1]:8001")));
+    assert_eq!(
+        (&exchange["client"], &exchange["server"]),
+        (&json!("[2001:db8::1]:40000"), &json!("[::1]:8001"))
+    );
 }
 
 #[test]
 fn a_folded_headers_value_has_one_space_for_the_fold() {
-    let exchange = talk()
-        .client(REQUEST)
-        .server("HTTP/1.1 204 \r\nX: a \t\r\n \t b\r\nY: c\r\n\r\n")
-        .exchange();
+    let exchange =
+        talk().client(REQUEST).server("HTTP/1.1 204 \r\nX: a \t\r\n \t b\r\nY: c\r\n\r\n").exchange();
     assert_eq!(exchange["response"]["headers"], json!([["X", "a b"], ["Y", "c"]]));
 }
 
@@ -98,10 +111,16 @@ fn an_empty_reason_is_an_empty_string() {
 
 #[test]
 fn a_body_of_framing_none_is_complete_with_size_0() {
-    let exchange = talk().client("HEAD / HTTP/1.1\r\n\r\n").server("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n").exchange();
+    let exchange = talk()
+        .client("HEAD / HTTP/1.1\r\n\r\n")
+        .server("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n")
+        .exchange();
     for side in ["request", "response"] {
         let body = &exchange[side]["body"];
-        assert_eq!((&body["framing"], &body["end"], &body["size"]), (&json!("none"), &json!("complete"), &json!(0)));
+        assert_eq!(
+            (&body["framing"], &body["end"], &body["size"]),
+            (&json!("none"), &json!("complete"), &json!(0))
+        );
     }
 }
 
@@ -116,7 +135,10 @@ fn a_tunnels_size_counts_each_directions_octets_and_it_is_complete_at_its_fin() 
     };
     let exchange = upgrade().client_fin().server_fin().exchange();
     let (up, down) = (&exchange["request"]["body"], exchange.body());
-    assert_eq!((&down["framing"], &down["size"], &down["end"]), (&json!("tunnel"), &json!(3), &json!("complete")));
+    assert_eq!(
+        (&down["framing"], &down["size"], &down["end"]),
+        (&json!("tunnel"), &json!(3), &json!("complete"))
+    );
     assert_eq!((&up["framing"], &up["size"], &up["end"]), (&json!("tunnel"), &json!(5), &json!("complete")));
     assert_eq!(upgrade().exchange().end(), "open");
 }
@@ -133,11 +155,17 @@ fn the_client_of_a_connection_opened_from_both_sides_is_the_sender_of_the_first_
 
 #[test]
 fn payloads_are_base64_exactly_where_they_are_no_utf_8() {
-    let exchange = stream_of("text/plain").chunk("gr\u{fc}n").chunk(b"gr\xfcn").chunk(b"\xc3").server(LAST).exchange();
-    let payloads: Vec<_> = exchange.chunks().iter().map(|c| (c["encoding"].clone(), c["payload"].clone())).collect();
+    let exchange =
+        stream_of("text/plain").chunk("gr\u{fc}n").chunk(b"gr\xfcn").chunk(b"\xc3").server(LAST).exchange();
+    let payloads: Vec<_> =
+        exchange.chunks().iter().map(|c| (c["encoding"].clone(), c["payload"].clone())).collect();
     assert_eq!(
         payloads,
-        [(json!("utf-8"), json!("gr\u{fc}n")), (json!("base64"), json!("Z3L8bg==")), (json!("base64"), json!("ww=="))]
+        [
+            (json!("utf-8"), json!("gr\u{fc}n")),
+            (json!("base64"), json!("Z3L8bg==")),
+            (json!("base64"), json!("ww=="))
+        ]
     );
 }
 
@@ -207,12 +235,18 @@ fn tcp_headers_quoted_in_icmp_errors_open_no_stream() {
 
 #[test]
 fn connections_that_are_tls_or_http_2_are_counted_and_named_once() {
-    let seen = talk().client(b"\x16\x03\x01\x00\xf8\x01\x00\x00\xf4\x03\x03").server(b"\x16\x03\x03\x00\x7a\x02").report();
+    let seen = talk()
+        .client(b"\x16\x03\x01\x00\xf8\x01\x00\x00\xf4\x03\x03")
+        .server(b"\x16\x03\x03\x00\x7a\x02")
+        .report();
     assert_eq!(seen.capture()["other_streams"], json!([{"stream": 0, "protocol": "tls"}]));
     seen.problem("encrypted-stream");
     assert_eq!(seen.status, 3);
     assert!(seen.messages.contains("TLS"));
-    let seen = talk().client("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").server("\0\0\0\x04\0\0\0\0\0").report();
+    let seen = talk()
+        .client("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")
+        .server("\0\0\0\x04\0\0\0\0\0")
+        .report();
     assert_eq!(seen.capture()["other_streams"], json!([{"stream": 0, "protocol": "http2"}]));
     seen.problem("http2-stream");
     assert_eq!(seen.status, 3);

@@ -19,7 +19,10 @@ fn the_chunk_in_which_the_framing_breaks_is_listed_if_its_size_line_is_valid() {
 fn a_size_line_without_any_payload_is_listed_with_nothing_received() {
     let exchange = watch().chunk(event("a")).server("1f\r\n").exchange();
     let chunk = &exchange.chunks()[1];
-    assert_eq!((&chunk["size"], &chunk["received"], &chunk["verdict"]), (&json!(31), &json!(0), &json!("unchecked")));
+    assert_eq!(
+        (&chunk["size"], &chunk["received"], &chunk["verdict"]),
+        (&json!(31), &json!(0), &json!("unchecked"))
+    );
     assert_eq!(exchange.end(), "open");
     assert_eq!(exchange["verdict"], "pass");
 }
@@ -43,7 +46,13 @@ fn a_whole_payload_without_its_crlf_is_judged_as_usual() {
 
 #[test]
 fn a_chunk_of_an_unchecked_exchange_that_lacks_octets_stays_unchecked() {
-    let seen = stream_of("text/plain").server("8\r\nab").server_lost(4).server("gh\r\n").client_acks().server(LAST).report();
+    let seen = stream_of("text/plain")
+        .server("8\r\nab")
+        .server_lost(4)
+        .server("gh\r\n")
+        .client_acks()
+        .server(LAST)
+        .report();
     let exchange = &seen.exchanges()[0];
     assert_eq!(exchange.verdicts(), ["unchecked"]);
     assert_eq!(exchange["verdict"], "unchecked");
@@ -69,7 +78,8 @@ fn offsets_count_lost_octets_and_a_bodys_size_the_received_ones() {
 
 #[test]
 fn the_last_chunks_frames_include_the_trailer_section() {
-    let exchange = watch().chunk(event("a")).server("0;x\r\n").server("Total: 1\r\n").server("\r\n").exchange();
+    let exchange =
+        watch().chunk(event("a")).server("0;x\r\n").server("Total: 1\r\n").server("\r\n").exchange();
     let last = &exchange.body()["last_chunk"];
     assert_eq!(last["frames"], json!([7, 8, 9]));
     assert_eq!((&last["size_hex"], &last["extensions"]), (&json!("0"), &json!(";x")));
@@ -78,8 +88,10 @@ fn the_last_chunks_frames_include_the_trailer_section() {
 
 #[test]
 fn a_fin_before_octets_that_the_capture_lost_ends_the_body_as_lost() {
-    for talk in [watch().chunk(event("a")).server_lost(100).server_fin().client_acks(),
-                 watch().chunk(event("a")).server_lost(100).server_rst()] {
+    for talk in [
+        watch().chunk(event("a")).server_lost(100).server_fin().client_acks(),
+        watch().chunk(event("a")).server_lost(100).server_rst(),
+    ] {
         let seen = talk.report();
         let exchange = &seen.exchanges()[0];
         assert_eq!(exchange.end(), "lost");
@@ -92,13 +104,8 @@ fn a_fin_before_octets_that_the_capture_lost_ends_the_body_as_lost() {
 
 #[test]
 fn a_payload_lost_together_with_its_crlf_does_not_end_the_body() {
-    let exchange = watch()
-        .server("64\r\n")
-        .server_lost(102)
-        .chunk(event("b"))
-        .server(LAST)
-        .client_acks()
-        .exchange();
+    let exchange =
+        watch().server("64\r\n").server_lost(102).chunk(event("b")).server(LAST).client_acks().exchange();
     assert_eq!(exchange.verdicts(), ["unverified", "one"]);
     assert_eq!(exchange.end(), "complete");
     assert_eq!(exchange.chunks()[1]["offset"], 100);
@@ -202,8 +209,11 @@ fn a_body_is_open_where_the_capture_ends_first() {
 
 #[test]
 fn a_client_that_leaves_aborts_the_body_and_violates_nothing() {
-    for talk in [watch().chunk(event("a")).client_fin(), watch().chunk(event("a")).client_rst(),
-                 watch().chunk(event("a")).server("ff\r\nhalf").client_fin().server_fin()] {
+    for talk in [
+        watch().chunk(event("a")).client_fin(),
+        watch().chunk(event("a")).client_rst(),
+        watch().chunk(event("a")).server("ff\r\nhalf").client_fin().server_fin(),
+    ] {
         let seen = talk.report();
         assert_eq!(seen.exchanges()[0].end(), "aborted");
         assert_eq!(seen.status, 0);
@@ -212,7 +222,8 @@ fn a_client_that_leaves_aborts_the_body_and_violates_nothing() {
 
 #[test]
 fn octets_that_come_behind_the_clients_fin_are_read_all_the_same() {
-    let exchange = watch().chunk(event("a")).client_fin().chunk(event("b")).server(LAST).server_fin().exchange();
+    let exchange =
+        watch().chunk(event("a")).client_fin().chunk(event("b")).server(LAST).server_fin().exchange();
     assert_eq!(exchange.end(), "complete");
     assert_eq!(exchange.verdicts(), ["one", "one"]);
 }
@@ -227,7 +238,12 @@ fn legal_framing_is_read_without_remark() {
         seen.exchanges().remove(0)
     };
     let len = a.len();
-    for size in [format!("{len:06x}"), format!("{len:X}"), format!("{len:x};a=b"), format!("{len:x} ; a = \"b;\\\"\"")] {
+    for size in [
+        format!("{len:06x}"),
+        format!("{len:X}"),
+        format!("{len:x};a=b"),
+        format!("{len:x} ; a = \"b;\\\"\""),
+    ] {
         let size = size.as_str();
         exchange(size, "");
     }
@@ -239,10 +255,17 @@ fn legal_framing_is_read_without_remark() {
 
 #[test]
 fn the_size_is_the_literal_on_the_wire() {
-    let exchange = stream_of("text/plain").server("000003\r\nabc\r\n").server("A;x=1\r\n0123456789\r\n").exchange();
+    let exchange =
+        stream_of("text/plain").server("000003\r\nabc\r\n").server("A;x=1\r\n0123456789\r\n").exchange();
     let chunks = exchange.chunks();
-    assert_eq!((&chunks[0]["size_hex"], &chunks[0]["size"], &chunks[0]["extensions"]), (&json!("000003"), &json!(3), &json!(null)));
-    assert_eq!((&chunks[1]["size_hex"], &chunks[1]["size"], &chunks[1]["extensions"]), (&json!("A"), &json!(10), &json!(";x=1")));
+    assert_eq!(
+        (&chunks[0]["size_hex"], &chunks[0]["size"], &chunks[0]["extensions"]),
+        (&json!("000003"), &json!(3), &json!(null))
+    );
+    assert_eq!(
+        (&chunks[1]["size_hex"], &chunks[1]["size"], &chunks[1]["extensions"]),
+        (&json!("A"), &json!(10), &json!(";x=1"))
+    );
 }
 
 /// A response that a lenient receiver reads.
@@ -260,36 +283,59 @@ fn lenient(response: &str, rule: &str) {
 
 #[test]
 fn white_space_between_size_and_line_end_is_read_with_a_problem() {
-    lenient("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3 \t\r\nabc\r\n0\r\n\r\n", "white space between a chunk size");
+    lenient(
+        "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3 \t\r\nabc\r\n0\r\n\r\n",
+        "white space between a chunk size",
+    );
 }
 
 #[test]
 fn bare_lf_is_read_with_a_problem() {
-    lenient("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n", "bare LF as a line end in chunk framing");
-    lenient("HTTP/1.1 404 No\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n", "bare LF as a line end in a head");
+    lenient(
+        "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n",
+        "bare LF as a line end in chunk framing",
+    );
+    lenient(
+        "HTTP/1.1 404 No\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\n\r\n",
+        "bare LF as a line end in a head",
+    );
 }
 
 #[test]
 fn chunked_given_twice_is_read_with_a_problem() {
-    for fields in ["Transfer-Encoding: chunked, chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: Chunked"] {
+    for fields in
+        ["Transfer-Encoding: chunked, chunked", "Transfer-Encoding: chunked\r\nTransfer-Encoding: Chunked"]
+    {
         lenient(&format!("HTTP/1.1 404 No\r\n{fields}\r\n\r\n3\r\nabc\r\n0\r\n\r\n"), "given twice");
     }
 }
 
 #[test]
 fn transfer_encoding_wins_over_content_length_with_a_problem() {
-    lenient("HTTP/1.1 404 No\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "both Transfer-Encoding and Content-Length");
+    lenient(
+        "HTTP/1.1 404 No\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "both Transfer-Encoding and Content-Length",
+    );
 }
 
 #[test]
 fn obs_fold_and_white_space_before_a_colon_are_read_with_a_problem() {
-    lenient("HTTP/1.1 404 No\r\nX: a\r\n  b\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "folded");
-    lenient("HTTP/1.1 404 No\r\nTransfer-Encoding : chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "before a field's colon");
+    lenient(
+        "HTTP/1.1 404 No\r\nX: a\r\n  b\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "folded",
+    );
+    lenient(
+        "HTTP/1.1 404 No\r\nTransfer-Encoding : chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "before a field's colon",
+    );
 }
 
 #[test]
 fn blank_lines_before_a_start_line_are_read_with_a_problem() {
-    lenient("\r\n\r\nHTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", "blank line");
+    lenient(
+        "\r\n\r\nHTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "blank line",
+    );
     let exchange = talk().client(format!("\r\n{REQUEST}")).server(HEAD).chunk(event("a")).exchange();
     assert_eq!(exchange["request"]["method"], "GET");
 }
@@ -347,10 +393,16 @@ fn framing_and_cut_bodies_are_checked_in_requests_too() {
     assert_eq!(seen.exchanges()[0].violations(), [("bad-framing".to_owned(), Some(1))]);
     assert_eq!(seen.exchanges()[0]["verdict"], "fail");
     assert_eq!(seen.status, 1);
-    let cut = talk().client("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n").client_fin().report();
+    let cut = talk()
+        .client("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+        .client_fin()
+        .report();
     assert_eq!(cut.exchanges()[0]["request"]["body"]["end"], "truncated");
     assert_eq!(cut.exchanges()[0].violations(), [("truncated-body".to_owned(), None)]);
-    let aborted = talk().client("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n").server_rst().report();
+    let aborted = talk()
+        .client("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+        .server_rst()
+        .report();
     assert_eq!(aborted.exchanges()[0]["request"]["body"]["end"], "aborted");
     assert_eq!(aborted.status, 3);
 }
@@ -360,7 +412,10 @@ fn a_watch_that_is_not_chunked_is_reported_as_such_and_unchecked() {
     let a = event("a");
     let seen = talk()
         .client(REQUEST)
-        .server(format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{a}", a.len()))
+        .server(format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{a}",
+            a.len()
+        ))
         .report();
     let exchange = &seen.exchanges()[0];
     assert_eq!((&exchange["expect"], &exchange["verdict"]), (&json!("watch"), &json!("unchecked")));

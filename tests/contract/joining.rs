@@ -5,11 +5,7 @@ use crate::talk::*;
 #[test]
 fn a_stream_without_its_syn_is_joined_at_the_first_segment_that_begins_with_a_chunk() {
     let a = event("a");
-    let seen = midstream()
-        .server(format!("{}\r\n", &a[10..]))
-        .chunk(event("b"))
-        .chunk(event("c"))
-        .report();
+    let seen = midstream().server(format!("{}\r\n", &a[10..])).chunk(event("b")).chunk(event("c")).report();
     let exchange = &seen.exchanges()[0];
     assert_eq!(exchange["index"], 0);
     assert!(exchange["request"].is_null());
@@ -42,7 +38,11 @@ fn chunks_are_unverified_until_one_begins_an_event() {
 
 #[test]
 fn one_chunk_is_no_place_to_join_at_where_the_capture_has_what_follows() {
-    let seen = midstream().server("5\r\nhello\r\nno size\r\n").server("6\r\nworld!\r\n").server("1\r\nx\r\n").report();
+    let seen = midstream()
+        .server("5\r\nhello\r\nno size\r\n")
+        .server("6\r\nworld!\r\n")
+        .server("1\r\nx\r\n")
+        .report();
     let exchange = &seen.exchanges()[0];
     assert_eq!(exchange.chunks().len(), 2);
     assert_eq!(exchange.body()["skipped"], 19);
@@ -73,7 +73,8 @@ fn a_response_head_is_joined_at_the_same_way() {
 
 #[test]
 fn a_request_is_joined_at_the_same_way() {
-    let exchange = midstream().client("rest of a body").client(REQUEST).server(HEAD).chunk(event("b")).exchange();
+    let exchange =
+        midstream().client("rest of a body").client(REQUEST).server(HEAD).chunk(event("b")).exchange();
     assert_eq!(exchange["request"]["method"], "GET");
     assert_eq!(exchange["response"]["status"], 200);
     assert_eq!(exchange.verdicts(), ["one"]);
@@ -100,8 +101,12 @@ fn a_joined_body_is_checked_by_name_too() {
     let exchange =
         midstream().chunk("x\n\n").chunk("data: y\n\n").chunk("data: z\n\n").args(&["-e", "sse"]).exchange();
     assert_eq!(exchange["expect"], "sse");
-    let ndjson =
-        midstream().chunk(":2}\n").chunk("{\"a\":1}\n").chunk("{\"a\":2}\n").args(&["-e", "ndjson"]).exchange();
+    let ndjson = midstream()
+        .chunk(":2}\n")
+        .chunk("{\"a\":1}\n")
+        .chunk("{\"a\":2}\n")
+        .args(&["-e", "ndjson"])
+        .exchange();
     assert_eq!(ndjson.verdicts(), ["unverified", "one", "one"]);
 }
 
@@ -162,24 +167,14 @@ fn a_target_selects_no_joined_exchange() {
 
 #[test]
 fn a_joined_event_stream_is_checked_from_the_chunk_on_that_begins_an_event() {
-    let exchange = midstream()
-        .chunk("lo world\n\ndata: y\n\n")
-        .chunk("data: z\n\n")
-        .args(&["-e", "sse"])
-        .exchange();
+    let exchange =
+        midstream().chunk("lo world\n\ndata: y\n\n").chunk("data: z\n\n").args(&["-e", "sse"]).exchange();
     assert_eq!(exchange.verdicts(), ["unverified", "one"]);
-    let exchange = midstream()
-        .chunk(": alive\n\ndata: y\n\n")
-        .chunk(": alive\n\n")
-        .args(&["-e", "sse"])
-        .exchange();
+    let exchange =
+        midstream().chunk(": alive\n\ndata: y\n\n").chunk(": alive\n\n").args(&["-e", "sse"]).exchange();
     assert_eq!(exchange.verdicts(), ["one", "unchecked"]);
-    let exchange = midstream()
-        .chunk("\n\n")
-        .chunk(": alive\n\n")
-        .chunk("data: z\n\n")
-        .args(&["-e", "sse"])
-        .exchange();
+    let exchange =
+        midstream().chunk("\n\n").chunk(": alive\n\n").chunk("data: z\n\n").args(&["-e", "sse"]).exchange();
     assert_eq!(exchange.verdicts(), ["unverified", "unverified", "one"]);
 }
 

@@ -7,7 +7,9 @@ use crate::talk::*;
 fn expect(target: &str, status: u16, content_type: &str) -> serde_json::Value {
     let exchange = talk()
         .client(format!("GET {target} HTTP/1.1\r\n\r\n"))
-        .server(format!("HTTP/1.1 {status} X\r\nContent-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"))
+        .server(format!(
+            "HTTP/1.1 {status} X\r\nContent-Type: {content_type}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        ))
         .chunk("x")
         .exchange();
     exchange["expect"].clone()
@@ -28,7 +30,9 @@ fn ndjson_is_checked_by_its_five_content_types() {
 
 #[test]
 fn a_watch_is_checked_by_its_target_or_its_stream_parameter() {
-    for target in ["/?watch=true", "/x?a=b&watch=1", "/api/v1/watch/pods", "/apis/apps/v1/watch/deployments/x"] {
+    for target in
+        ["/?watch=true", "/x?a=b&watch=1", "/api/v1/watch/pods", "/apis/apps/v1/watch/deployments/x"]
+    {
         assert_eq!(expect(target, 200, "application/json"), "watch", "{target}");
         assert_eq!(expect(target, 200, "text/plain"), "watch", "{target}");
     }
@@ -51,7 +55,9 @@ fn a_status_other_than_2xx_is_never_checked_under_auto() {
 
 #[test]
 fn where_the_request_was_not_seen_a_json_body_that_starts_with_a_watch_event_is_a_watch() {
-    let body = |first: &str| talk().client_lost(30).server(HEAD).chunk(first).client_acks().exchange()["expect"].clone();
+    let body = |first: &str| {
+        talk().client_lost(30).server(HEAD).chunk(first).client_acks().exchange()["expect"].clone()
+    };
     assert_eq!(body(&event("a")), "watch");
     assert_eq!(body("{\"items\":[]}"), json!(null));
     assert_eq!(body(&format!("[]{}", event("a"))), json!(null));
@@ -90,7 +96,9 @@ fn of_a_member_given_twice_the_last_counts() {
 #[test]
 fn metadata_of_another_shape_gives_null_names_never_invalid() {
     for metadata in ["7", "[]", "{\"name\":{}}", "null", "{\"name\":7,\"namespace\":[]}"] {
-        let exchange = watch().chunk(format!("{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{metadata}}}}}")).exchange();
+        let exchange = watch()
+            .chunk(format!("{{\"type\":\"ADDED\",\"object\":{{\"metadata\":{metadata}}}}}"))
+            .exchange();
         assert_eq!(exchange.verdicts(), ["one"], "{metadata}");
         assert!(exchange.events()[0]["name"].is_null() && exchange.events()[0]["namespace"].is_null());
     }
@@ -120,7 +128,10 @@ fn an_sse_event_has_its_field_or_message_as_type_and_id_and_data() {
         .server(LAST)
         .exchange();
     let events = exchange.events();
-    assert_eq!((&events[0]["type"], &events[0]["id"], &events[0]["data"]), (&json!("tick"), &json!("7"), &json!("a\nb")));
+    assert_eq!(
+        (&events[0]["type"], &events[0]["id"], &events[0]["data"]),
+        (&json!("tick"), &json!("7"), &json!("a\nb"))
+    );
     assert_eq!((&events[1]["type"], &events[1]["data"]), (&json!("message"), &json!("x".repeat(120))));
     for member in ["api_version", "kind", "namespace", "name", "resource_version"] {
         assert!(events[0][member].is_null());

@@ -79,7 +79,8 @@ fn a_payload_above_16_mib_is_cut_with_a_problem_and_judged_all_the_same() {
 
 #[test]
 fn an_incomplete_head_is_a_problem() {
-    let seen = talk().client(&REQUEST[..40]).client_lost(30).server(HEAD).chunk(event("a")).client_acks().report();
+    let seen =
+        talk().client(&REQUEST[..40]).client_lost(30).server(HEAD).chunk(event("a")).client_acks().report();
     let exchanges = seen.exchanges();
     assert_eq!(exchanges[0]["request"]["method"], "GET");
     assert_eq!(seen.problem("incomplete-head")["count"], 1);
@@ -88,9 +89,22 @@ fn an_incomplete_head_is_a_problem() {
 #[test]
 fn every_code_of_a_report_is_one_of_the_contract() {
     let codes = [
-        "truncated-capture", "trailing-garbage", "corrupt-block", "cut-packets", "lost-octets", "conflicting-overlap",
-        "joined-midstream", "incomplete-head", "lenient-framing", "unsupported-link", "unsupported-encoding",
-        "encrypted-stream", "http2-stream", "payload-limit", "stream-limit", "bad-time",
+        "truncated-capture",
+        "trailing-garbage",
+        "corrupt-block",
+        "cut-packets",
+        "lost-octets",
+        "conflicting-overlap",
+        "joined-midstream",
+        "incomplete-head",
+        "lenient-framing",
+        "unsupported-link",
+        "unsupported-encoding",
+        "encrypted-stream",
+        "http2-stream",
+        "payload-limit",
+        "stream-limit",
+        "bad-time",
     ];
     let damaged = {
         let mut capture = watch().chunk(event("a")).capture();

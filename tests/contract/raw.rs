@@ -30,7 +30,10 @@ fn under_raw_stream_ends_times_and_request_are_null_and_frames_empty() {
     assert!(exchange.body()["last_chunk"]["time"].is_null());
     assert_eq!(exchange.verdicts(), ["one"]);
     let capture = seen.capture();
-    assert_eq!((&capture["format"], &capture["link_types"], &capture["packets"]), (&json!("http"), &json!([]), &json!(0)));
+    assert_eq!(
+        (&capture["format"], &capture["link_types"], &capture["packets"]),
+        (&json!("http"), &json!([]), &json!(0))
+    );
     assert!(capture["first_time"].is_null() && capture["last_time"].is_null());
     assert_eq!(seen.status, 0);
 }
@@ -49,12 +52,16 @@ fn under_raw_a_response_that_stops_early_is_open() {
 fn under_raw_a_response_that_the_close_delimits_is_complete() {
     let seen = raw("HTTP/1.0 200 OK\r\n\r\nhello");
     let body = seen.exchanges()[0].body().clone();
-    assert_eq!((&body["framing"], &body["end"], &body["size"]), (&json!("close"), &json!("complete"), &json!(5)));
+    assert_eq!(
+        (&body["framing"], &body["end"], &body["size"]),
+        (&json!("close"), &json!("complete"), &json!(5))
+    );
 }
 
 #[test]
 fn under_raw_responses_follow_each_other() {
-    let seen = raw(format!("HTTP/1.1 100 Continue\r\n\r\n{}{LAST}HTTP/1.1 204 No Content\r\n\r\n", watch_head()));
+    let seen =
+        raw(format!("HTTP/1.1 100 Continue\r\n\r\n{}{LAST}HTTP/1.1 204 No Content\r\n\r\n", watch_head()));
     let statuses: Vec<_> = seen.exchanges().iter().map(|e| e["response"]["status"].clone()).collect();
     assert_eq!(statuses, [json!(200), json!(204)]);
     assert_eq!(seen.exchanges()[1]["index"], 1);

@@ -16,7 +16,11 @@ fn filters_select_before_anything_is_counted_or_judged() {
     let talk = || watch().chunk("oops");
     for args in [["--stream", "1"], ["--port", "8002"], ["--host", "10.0.0.3"], ["--target", "nodes"]] {
         let seen = talk().args(&args).report();
-        assert_eq!((seen.status, seen.summary("exchanges"), seen.summary("violations")), (3, 0, 0), "{args:?}");
+        assert_eq!(
+            (seen.status, seen.summary("exchanges"), seen.summary("violations")),
+            (3, 0, 0),
+            "{args:?}"
+        );
     }
     for args in [["--stream", "0"], ["--port", "40000"], ["--host", "10.0.0.2"], ["--target", "po.s"]] {
         assert_eq!(talk().args(&args).report().status, 1, "{args:?}");
@@ -58,12 +62,24 @@ fn jsonl_is_the_same_information_as_a_stream() {
     assert_eq!(
         kinds,
         [
-            "capture", "exchange", "event", "event", "chunk", "violation", "event", "chunk", "end", "capture_end",
+            "capture",
+            "exchange",
+            "event",
+            "event",
+            "chunk",
+            "violation",
+            "event",
+            "chunk",
+            "end",
+            "capture_end",
             "summary"
         ]
     );
     for line in records.iter().filter(|line| line["record"] == "chunk" || line["record"] == "event") {
-        assert_eq!((&line["capture"], &line["stream"], &line["exchange"]), (&json!("-"), &json!(0), &json!(0)));
+        assert_eq!(
+            (&line["capture"], &line["stream"], &line["exchange"]),
+            (&json!("-"), &json!(0), &json!(0))
+        );
     }
     let report = talk.report();
     let exchange = &report.exchanges()[0];
@@ -92,7 +108,13 @@ fn csv_has_a_row_a_chunk() {
 
 #[test]
 fn wrong_usage_is_status_2() {
-    for args in [&["--expect", "xml", "-"][..], &["--no-such", "-"], &[], &["--stream", "x", "-"], &["--target", "(", "-"]] {
+    for args in [
+        &["--expect", "xml", "-"][..],
+        &["--no-such", "-"],
+        &[],
+        &["--stream", "x", "-"],
+        &["--target", "(", "-"],
+    ] {
         let (stdout, messages, status) = call(b"", args);
         assert_eq!((status, stdout.len()), (2, 0), "{args:?}");
         assert!(!messages.is_empty());

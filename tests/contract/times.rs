@@ -68,7 +68,8 @@ fn an_unfinished_chunks_time_is_its_last_received_octets() {
 
 #[test]
 fn a_heads_frame_is_its_first_octets() {
-    let exchange = talk().client(&REQUEST[..5]).client(&REQUEST[5..]).server(&HEAD[..9]).server(&HEAD[9..]).exchange();
+    let exchange =
+        talk().client(&REQUEST[..5]).client(&REQUEST[5..]).server(&HEAD[..9]).server(&HEAD[9..]).exchange();
     assert_eq!((&exchange["request"]["frame"], &exchange["response"]["frame"]), (&json!(4), &json!(6)));
     assert_eq!(exchange["response"]["time"], "2023-11-14T22:13:20.006000Z");
 }
@@ -107,9 +108,13 @@ fn a_keep_alive_probe_delivers_nothing() {
 #[test]
 fn times_have_the_decimals_of_their_interfaces_resolution() {
     let talk = watch().chunk(event("a"));
-    for (resolution, per_second, decimals) in
-        [(0, 1, ""), (3, 1000, ".500"), (6, 1_000_000, ".500000"), (9, 1_000_000_000, ".500000000"), (0x8a, 1024, ".500000000")]
-    {
+    for (resolution, per_second, decimals) in [
+        (0, 1, ""),
+        (3, 1000, ".500"),
+        (6, 1_000_000, ".500000"),
+        (9, 1_000_000_000, ".500000000"),
+        (0x8a, 1024, ".500000000"),
+    ] {
         let capture = pcapng(&talk, resolution, |_| 1_700_000_000 * per_second + per_second / 2, &[]);
         let seen = run(&capture, &[]);
         let time = format!("2023-11-14T22:13:20{decimals}Z");
@@ -193,7 +198,10 @@ fn octets_behind_the_last_packet_are_a_problem_and_no_error() {
 
 /// The talk in two captures, the second beginning with packet `place`.
 fn parts(talk: &Talk, place: usize) -> [std::path::PathBuf; 2] {
-    [file("z-first.pcap", &segments::write(&talk.sent[..place])), file("a-second.pcap", &segments::write(&talk.sent[place..]))]
+    [
+        file("z-first.pcap", &segments::write(&talk.sent[..place])),
+        file("a-second.pcap", &segments::write(&talk.sent[place..])),
+    ]
 }
 
 #[test]

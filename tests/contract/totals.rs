@@ -27,7 +27,8 @@ fn the_summary_counts_exchanges_checked_ones_and_chunks_of_responses() {
 #[test]
 fn there_is_one_violation_for_each_failed_chunk() {
     let a = event("a");
-    let exchange = watch().chunk(format!("oops{a}")).chunk(format!("{a}{a}")).chunk("[{}").server(LAST).exchange();
+    let exchange =
+        watch().chunk(format!("oops{a}")).chunk(format!("{a}{a}")).chunk("[{}").server(LAST).exchange();
     let chunks: Vec<_> = exchange.violations().into_iter().map(|(_, chunk)| chunk).collect();
     assert_eq!(chunks, [Some(1), Some(2), Some(3)]);
 }

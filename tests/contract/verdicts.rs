@@ -27,7 +27,12 @@ fn the_verdicts_of_chunks_with_all_their_octets() {
 #[test]
 fn white_space_beside_an_event_decides_no_verdict_wherever_a_chunk_edge_cuts_it() {
     let (a, b) = (event("a"), event("b"));
-    let exchange = watch().chunk(a.trim_end()).chunk(format!("\n{b}")).chunk(format!(" \r\n\t{a}")).server(LAST).exchange();
+    let exchange = watch()
+        .chunk(a.trim_end())
+        .chunk(format!("\n{b}"))
+        .chunk(format!(" \r\n\t{a}"))
+        .server(LAST)
+        .exchange();
     assert_eq!(exchange.verdicts(), ["one", "one", "one"]);
     assert_eq!(exchange.events()[1]["offset"], a.len());
 }
@@ -83,8 +88,12 @@ fn an_exchange_fails_before_it_is_unverified_and_is_unverified_before_it_passes(
 #[test]
 fn an_exchange_whose_findings_are_all_allowed_passes() {
     let a = event("a");
-    let exchange =
-        watch().chunk(format!("{a}{a}")).chunk(&a[..9]).chunk(&a[9..]).args(&["--allow", "several,part"]).exchange();
+    let exchange = watch()
+        .chunk(format!("{a}{a}"))
+        .chunk(&a[..9])
+        .chunk(&a[9..])
+        .args(&["--allow", "several,part"])
+        .exchange();
     assert_eq!(exchange["verdict"], "pass");
     assert_eq!(exchange.verdicts(), ["several", "part", "part"]);
 }
