@@ -8,8 +8,13 @@
 //! waited for, since a server that writes the CR has ended the event. That LF
 //! belongs to nothing.
 //!
-//! Octets that aren't UTF-8 are read as U+FFFD, so nothing here is ever a
-//! fault. Of lines of any length only what is shown is kept.
+//! Octets that aren't UTF-8 are read as U+FFFD, so no stream that is read from
+//! its beginning has a fault. Behind lost octets, where a line may be the rest
+//! of another, a block counts if it begins as servers begin them: with a
+//! comment or a field of a name that counts. Of lines of any length only what
+//! is shown is kept.
+
+use std::ops::Range;
 
 use memchr::{memchr, memchr2};
 
@@ -26,6 +31,8 @@ pub(super) struct EventStream {
     mark: usize,
     /// The octet read last is a CR that ended a line: an LF belongs to it.
     after_cr: bool,
+    /// Nobody knows what stands before the block that comes: octets were lost.
+    amid: bool,
     line: Line,
     block: Option<Block>,
     /// The first octets of a field's name.
@@ -49,6 +56,14 @@ struct Block {
     data: bool,
     /// Whether an `id` that counts is.
     id: bool,
+    /// Whether it begins with what may be the rest of a line.
+    stray: bool,
+}
+
+impl Block {
+    const fn at(start: u64) -> Self {
+        Self { start, field: false, data: false, id: false, stray: false }
+    }
 }
 
 /// Where in a line the octets that were read end.
@@ -83,6 +98,7 @@ impl EventStream {
         Self {
             mark: 0,
             after_cr: false,
+            amid: false,
             line: Line::Start,
             block: None,
             name: Vec::new(),
@@ -120,11 +136,18 @@ impl EventStream {
 
     pub(super) fn open(&self) -> Option<OpenItem> {
         let block = self.block?;
-        Some(OpenItem { start: block.start, recognised: true, filler_only: !block.field })
+        Some(OpenItem {
+            start: block.start,
+            recognised: block.data && !block.stray,
+            filler_only: !block.field,
+        })
     }
 
     pub(super) fn resume(&mut self, offset: u64) {
         *self = Self::new();
+        self.amid = true;
+        // It may end a CRLF.
+        self.after_cr = true;
         // Only the stream's own beginning has a byte order mark.
         if offset > 0 {
             self.mark = MARK.len();
@@ -156,12 +179,7 @@ impl EventStream {
             match self.line {
                 Line::Start => {
                     let comment = octet == b':';
-                    let block = self.block.get_or_insert(Block {
-                        start: offset,
-                        field: false,
-                        data: false,
-                        id: false,
-                    });
+                    let block = self.block.get_or_insert(Block::at(offset));
                     block.field |= !comment;
                     self.name.clear();
                     self.line = if comment { Line::Comment } else { Line::Name };
@@ -204,6 +222,11 @@ impl EventStream {
     fn begin_field(&mut self) -> Field {
         self.value.clear();
         self.nul = false;
+        // Not so a field below a comment: the comment began the block.
+        let counts = matches!(self.name.as_slice(), b"event" | b"data" | b"id" | b"retry");
+        if let Some(block) = self.block.as_mut().filter(|_| std::mem::take(&mut self.amid)) {
+            block.stray = !counts;
+        }
         match self.name.as_slice() {
             b"event" => Field::Event,
             b"id" => Field::Id,
@@ -222,8 +245,14 @@ impl EventStream {
     /// A line ends, and its line end (the CR, of a CRLF) before offset `end`.
     fn end_of_line(&mut self, end: u64) -> Option<EventItem> {
         let field = match std::mem::replace(&mut self.line, Line::Start) {
+            Line::Start if self.amid && self.block.is_none() => {
+                return Some(stray(end.saturating_sub(1)..end));
+            }
             Line::Start => return Some(self.end_of_block(end)),
-            Line::Comment => return None,
+            Line::Comment => {
+                self.amid = false;
+                return None;
+            }
             // A line without a colon is a field with an empty value.
             Line::Name => self.begin_field(),
             Line::Colon(field) | Line::Value(field) => field,
@@ -239,17 +268,12 @@ impl EventStream {
             }
             Field::Id | Field::Data | Field::Other => {}
         }
-        None
+        self.block.take_if(|block| block.stray).map(|block| stray(block.start..end))
     }
 
     /// An empty line ends.
     fn end_of_block(&mut self, end: u64) -> EventItem {
-        let block = self.block.take().unwrap_or(Block {
-            start: end.saturating_sub(1),
-            field: false,
-            data: false,
-            id: false,
-        });
+        let block = self.block.take().unwrap_or(Block::at(end.saturating_sub(1)));
         let span = block.start..end;
         let item = if block.data {
             let event_type = match self.event.whole() {
@@ -275,4 +299,10 @@ impl EventStream {
 /// Octets of a stream as text.
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
+}
+
+/// What may be the rest of an event whose beginning was lost.
+fn stray(span: Range<u64>) -> EventItem {
+    let message = "no event begins so: it may be the rest of one".to_owned();
+    EventItem::Invalid { at: span.start, span, message, well_formed: false }
 }

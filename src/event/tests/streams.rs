@@ -172,8 +172,8 @@ fn blocks_without_data_are_filler() {
 #[test]
 fn an_open_block_says_whether_it_is_comments_only() {
     let open = |body: &[u8]| everyhow(Kind::Sse, body).open;
-    let comments = |start| Some(OpenItem { start, recognised: true, filler_only: true });
-    let fields = |start| Some(OpenItem { start, recognised: true, filler_only: false });
+    let comments = |start| Some(OpenItem { start, recognised: false, filler_only: true });
+    let fields = |start| Some(OpenItem { start, recognised: false, filler_only: false });
     assert_eq!(open(b""), None);
     assert_eq!(open(b"data: x\n\n"), None);
     assert_eq!(open(b"data: x\r\n\r\n"), None);
@@ -181,6 +181,24 @@ fn an_open_block_says_whether_it_is_comments_only() {
     assert_eq!(open(b"\n: a\r\n: b\r\n"), comments(1));
     assert_eq!(open(b": a\nd"), fields(0));
     assert_eq!(open(b"data: x\n\nevent: y\n: c\n"), fields(9));
+    assert_eq!(open(b": a\ndata:"), Some(OpenItem { start: 0, recognised: true, filler_only: false }));
+}
+
+#[test]
+fn behind_lost_octets_an_event_begins_with_a_comment_or_a_field_that_counts() {
+    let first = |body: &str| {
+        let mut framer = Framer::new(Kind::Sse);
+        framer.resume(40);
+        framer.read(&mut body.as_bytes(), &mut 40)
+    };
+    for body in ["data: x\n\n", ": c\nx: y\ndata: x\n\n", "\nretry: 1\nid\ndata: x\n\n", "event: e\ndata\n\n"]
+    {
+        assert!(matches!(first(body), Some(EventItem::Event { .. })), "{body:?}");
+    }
+    for body in ["lo\n\n", "ata: x\n", "\n\ndata: x\n\n", "\r\n", "x: y\ndata: z\n\n"] {
+        let item = first(body);
+        assert!(matches!(item, Some(EventItem::Invalid { at: 40 | 41, well_formed: false, .. })), "{item:?}");
+    }
 }
 
 #[test]
@@ -191,7 +209,7 @@ fn only_the_stream_itself_begins_with_a_byte_order_mark() {
     let mut framer = Framer::new(Kind::Sse);
     framer.resume(40);
     let item = framer.read(&mut body.as_bytes(), &mut 40);
-    assert_eq!(item, Some(EventItem::Filler { span: 40..52 }));
+    assert!(matches!(item, Some(EventItem::Invalid { at: 40, .. })), "the rest of a line: {item:?}");
     framer.resume(0);
     assert!(matches!(framer.read(&mut body.as_bytes(), &mut 0), Some(EventItem::Event { .. })));
 }
