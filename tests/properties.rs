@@ -2,6 +2,8 @@
 //! same chunks, events and verdicts when its segments are cut, doubled,
 //! overlapped, or reordered ahead of their acknowledgement.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
 #[path = "support/segments.rs"]
 mod segments;
 

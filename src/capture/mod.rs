@@ -196,6 +196,11 @@ impl Book {
         });
     }
 
+    fn corrupt(&mut self, place: Place, damage: &CaptureError) {
+        let last = self.last();
+        self.note(ProblemKind::CorruptBlock, last, place.offset, || damage.to_string());
+    }
+
     fn garbage(&mut self, place: Place, octets: u64) {
         let last = self.last();
         self.note(ProblemKind::TrailingGarbage, last, place.offset, || {

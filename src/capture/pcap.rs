@@ -368,8 +368,9 @@ impl Pcap {
     }
 
     /// Octets stand where a record was expected, but are none. If their time is
-    /// a packet's, or packets or another file follow, then a record is damaged:
-    /// an error, since what follows can't be read. Otherwise they are garbage.
+    /// a packet's, or packets or another file follow, then a record is damaged,
+    /// and what follows can't be read: a problem, or an error where nothing was
+    /// read before. Otherwise they are garbage.
     #[cold]
     fn no_record<R: Read>(
         &self,
@@ -392,7 +393,12 @@ impl Pcap {
             book.garbage(place, block.offset() - place.offset);
             return Ok(());
         };
-        Err(CaptureError::Damaged { format: CaptureFormat::Pcap, place, octets, fault })
+        let damage = CaptureError::Damaged { format: CaptureFormat::Pcap, place, octets, fault };
+        if self.last.is_none() {
+            return Err(damage);
+        }
+        book.corrupt(place, &damage);
+        Ok(())
     }
 
     /// Passes by octets until two records follow each other, or one ends with

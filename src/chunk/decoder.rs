@@ -415,18 +415,20 @@ impl Decoder {
         let State::Trailer { octets, line } = &mut self.state else {
             return None;
         };
-        let end = memchr::memchr(b'\n', &piece.bytes);
-        let count = end.map_or(piece.bytes.len(), |end| end + 1);
-        octets.extend_from_slice(piece.bytes.get(..count).unwrap_or_default());
-        self.record.arrived(count as u64, &piece.stamp);
         let stamp = piece.stamp;
-        pieces::skip(piece, count);
-        if octets.len() > self.trailer_limit {
+        let room = self.trailer_limit.saturating_sub(octets.len());
+        if room == 0 {
             let octets = mem::take(octets);
             let message = format!("the trailer section is longer than {} octets", self.trailer_limit);
             self.state = State::Broken(FramingFault { chunk: None, stamp, message });
             return Some(Step::Token(self.last(&octets)));
         }
+        let part = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+        let end = memchr::memchr(b'\n', part);
+        let count = end.map_or(part.len(), |end| end + 1);
+        octets.extend_from_slice(part.get(..count).unwrap_or_default());
+        self.record.arrived(count as u64, &stamp);
+        pieces::skip(piece, count);
         end?;
         let whole = octets.get(*line..).unwrap_or_default();
         if !whole.ends_with(b"\r\n") {

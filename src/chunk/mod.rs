@@ -197,6 +197,8 @@ pub enum Lenience {
     NotChunkedLast,
     /// Transfer-Encoding in a message of HTTP/1.0 (RFC 9112 §6.1).
     CodingInHttp10,
+    /// White space within a request target.
+    SpaceInTarget,
     /// A line in a head or a trailer section that is no field.
     InvalidField,
 }

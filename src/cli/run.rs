@@ -1,5 +1,6 @@
 //! A run: captures opened, reports written, the exit status.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 
@@ -15,7 +16,7 @@ use crate::report::json::JsonReport;
 use crate::report::jsonl::JsonlReport;
 use crate::report::payload::Payload;
 use crate::report::table::Table;
-use crate::report::text::TextOptions;
+use crate::report::text::{TextOptions, printable};
 use crate::report::walkthrough::Walkthrough;
 use crate::report::{CaptureEnd, Conclusion, Finding, Outcome, Report};
 use crate::units::Timestamp;
@@ -44,7 +45,7 @@ pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         Err(Stop::Quietly) => Status::Pass,
         Err(Stop::Failed(message)) => {
             // Nobody is left to be told where this fails.
-            let _ = writeln!(messages, "chunkscope: {message}");
+            let _ = writeln!(messages, "chunkscope: {}", printable(&message));
             Status::Error
         }
     }
@@ -85,7 +86,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     for (name, format, file) in &mut files {
         reports.0.push((Some(name.clone()), report(*format, file, settings, false)));
     }
-    let mut reports = Noting { reports, messages: &mut *messages, raw: settings.raw };
+    let mut reports = Noting { reports, messages: &mut *messages, raw: settings.raw, told: HashSet::new() };
     let mut analysis = Analysis::new(&options, &mut reports);
     let mut errors = Vec::new();
     if settings.join {
@@ -104,12 +105,13 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         }
     }
     let conclusion = analysis.conclude(!errors.is_empty()).map_err(stop)?;
+    let told = std::mem::take(&mut reports.told);
     drop(reports);
     for (name, _, file) in files {
         file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain(&error))))?;
     }
-    for error in &errors {
-        let _ = writeln!(messages, "chunkscope: {error}");
+    for error in errors.iter().filter(|error| !told.contains(*error)) {
+        let _ = writeln!(messages, "chunkscope: {}", printable(error));
     }
     Ok(status(&conclusion, settings, !errors.is_empty()))
 }
@@ -282,6 +284,8 @@ struct Noting<'a, W> {
     reports: Reports<'a>,
     messages: W,
     raw: bool,
+    /// What was told of, with the capture's path.
+    told: HashSet<String>,
 }
 
 impl<W: Write> Noting<'_, W> {
@@ -291,17 +295,15 @@ impl<W: Write> Noting<'_, W> {
             if problem.code == "unreadable-capture" {
                 continue;
             }
+            self.told.insert(format!("{}: {}", end.path, problem.message));
             let stream = problem.stream.map(|stream| format!("stream {stream}: ")).unwrap_or_default();
             let frame = problem
                 .frame
                 .filter(|_| !self.raw)
                 .map(|frame| format!(" (frame {frame})"))
                 .unwrap_or_default();
-            let _ = writeln!(
-                self.messages,
-                "chunkscope: {}: {stream}{}{frame} [{}]",
-                end.path, problem.message, problem.code
-            );
+            let line = format!("{}: {stream}{}{frame} [{}]", end.path, problem.message, problem.code);
+            let _ = writeln!(self.messages, "chunkscope: {}", printable(&line));
         }
     }
 }

@@ -77,7 +77,7 @@ impl Connection {
         if let Some(place) = half.tunnels.iter().position(|tunnel| *tunnel == index) {
             half.tunnels.remove(place);
             let framing = Some(Framing::Tunnel);
-            let body = OpenBody { index, framing, lacks: false, half_closed: false };
+            let body = OpenBody { index, framing, lacks: false };
             self.end_by_departure(&body, direction, sink);
         }
     }

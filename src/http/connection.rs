@@ -11,7 +11,7 @@ use super::exchanges::Exchanges;
 use super::half::{Departure, Half, OpenBody, Reading};
 use super::head::{Head, HeadStep};
 use super::search::Search;
-use super::start_line::{foreign, foreign_segment};
+use super::start_line::foreign;
 use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, Side};
 use crate::chunk::{ChunkToken, Decoder, FramingFault, Lenience, Step, piece as pieces};
 use crate::limits::Limits;
@@ -182,7 +182,20 @@ impl Connection {
                 Reading::Head(head) => match head.push(&mut piece, bounds.head) {
                     HeadStep::More => return,
                     HeadStep::StartLine(side) => self.start_line(direction, side, sink),
-                    HeadStep::Whole => self.whole_head(direction, sink),
+                    HeadStep::Whole => {
+                        let tunnels = half.tunnels.len();
+                        self.whole_head(direction, sink);
+                        // What is left of the piece is the first of a tunnel.
+                        let opened = self.half(direction).tunnels.get(tunnels).copied();
+                        if let Some(index) = opened.filter(|_| !piece.bytes.is_empty()) {
+                            self.body_event(index, direction, BodyEvent::Data(piece.clone()), sink);
+                        }
+                    }
+                    HeadStep::TooLong if head.side().is_none() && side.is_none() => {
+                        // So long a line, of something that nothing is known of.
+                        self.not_http(Protocol::Other, sink);
+                        return;
+                    }
                     HeadStep::TooLong => {
                         self.cut_head(direction, Some(piece.stamp), sink);
                         self.search(direction, Some(piece.at));
@@ -226,13 +239,6 @@ impl Connection {
                     }
                 }
                 Reading::Search(search) => {
-                    if side.is_none()
-                        && piece.segment_start
-                        && let Some(protocol) = foreign_segment(&piece.bytes)
-                    {
-                        self.not_http(protocol, sink);
-                        return;
-                    }
                     let Some(join) = search.read(&mut piece) else {
                         return;
                     };
@@ -375,10 +381,12 @@ impl Connection {
             return;
         }
         // Something else than a message where one is due: nothing is read
-        // until the stream is joined. A segment that begins here may be a
-        // place for that.
-        let base = head.at().unwrap_or(piece.at);
-        self.search(direction, Some(base));
+        // until the stream is joined, which may be at one of its segments.
+        let Some(head) = self.take_head(direction) else { return };
+        self.search(direction, Some(head.at().unwrap_or(piece.at)));
+        for part in head.pieces() {
+            self.read(direction, part, sink);
+        }
     }
 
     /// Nothing is interpreted until the direction is joined again.
@@ -476,10 +484,9 @@ impl Connection {
         stamp: Stamp,
         sink: &mut impl HttpSink,
     ) {
-        let half_closed = self.departure(direction.reverse()).is_some();
         let decoder = (framing == Some(Framing::Chunked)).then(|| self.decoder());
         let half = self.half(direction);
-        half.body = Some(OpenBody { index, framing, lacks: false, half_closed });
+        half.body = Some(OpenBody { index, framing, lacks: false });
         half.reading = match (framing, decoder) {
             (Some(Framing::Chunked), Some(decoder)) => Reading::Chunked(decoder),
             (Some(Framing::ContentLength(left)), _) if left > 0 => Reading::Length { left },

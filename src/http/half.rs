@@ -51,8 +51,6 @@ pub(super) struct OpenBody {
     pub(super) framing: Option<Framing>,
     /// Octets of it are lost.
     pub(super) lacks: bool,
-    /// Its receiver had closed before it began, and listens on.
-    pub(super) half_closed: bool,
 }
 
 /// How an endpoint left.
@@ -97,9 +95,11 @@ impl Ending {
             (None, None) => (None, BodyEnd::Open),
             (sender, Some(receiver))
                 if sender.is_none_or(|sender| {
+                    // A client that has nothing more to say may close its side
+                    // and still await the close that delimits the body.
                     receiver.stamp.frame < sender.stamp.frame
                         && !tunnel
-                        && !(body.half_closed && body.framing == Some(Framing::Close))
+                        && (receiver.reset || body.framing != Some(Framing::Close))
                 }) =>
             {
                 (Some(receiver), BodyEnd::Aborted)

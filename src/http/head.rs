@@ -35,7 +35,11 @@ struct Part {
     at: u64,
     stamp: Stamp,
     released: Stamp,
+    segment_start: bool,
 }
+
+/// Where a head leaves the grammar, and the packet that does.
+pub(super) type Remarks = SmallVec<[(Lenience, Stamp); 1]>;
 
 /// What a piece makes of a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +52,7 @@ pub(super) enum HeadStep {
     Whole,
     /// No head begins so. Nothing of this piece was taken.
     Unlike,
-    /// It is longer than a head may be.
+    /// It is longer than a head may be; what is left of the piece lies behind.
     TooLong,
 }
 
@@ -56,7 +60,7 @@ pub(super) enum HeadStep {
 #[derive(Debug)]
 pub(super) struct Said<T> {
     pub(super) head: Box<T>,
-    pub(super) remarks: SmallVec<[(Lenience, Stamp); 1]>,
+    pub(super) remarks: Remarks,
 }
 
 impl Head {
@@ -79,51 +83,62 @@ impl Head {
         if self.side.is_none() {
             return self.push_start_line(piece, limit);
         }
-        while let Some(end) = memchr::memchr(b'\n', &piece.bytes) {
-            self.take(piece, end + 1);
-            if self.octets.len() > limit {
+        while !piece.bytes.is_empty() {
+            let room = self.room(limit);
+            if room == 0 {
                 return HeadStep::TooLong;
             }
-            if self.end_line() {
-                return HeadStep::Whole;
+            let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+            match memchr::memchr(b'\n', octets) {
+                None => self.take(piece, room),
+                Some(end) => {
+                    self.take(piece, end + 1);
+                    if self.end_line() {
+                        return HeadStep::Whole;
+                    }
+                }
             }
         }
-        self.take(piece, piece.bytes.len());
-        if self.octets.len() > limit { HeadStep::TooLong } else { HeadStep::More }
+        HeadStep::More
     }
 
     fn push_start_line(&mut self, piece: &mut Piece<'_>, limit: usize) -> HeadStep {
-        let mut count = 0;
-        for &octet in piece.bytes.iter() {
-            count += 1;
+        let room = self.room(limit);
+        if room == 0 {
+            return HeadStep::TooLong;
+        }
+        for (place, &octet) in piece.bytes.iter().take(room).enumerate() {
             match self.start_line.push(octet) {
                 LineStep::More => {}
                 LineStep::Not => return HeadStep::Unlike,
                 LineStep::Done(side) => {
-                    self.take(piece, count);
+                    self.take(piece, place + 1);
                     self.end_line();
                     self.side = Some(side);
-                    return if self.octets.len() > limit {
-                        HeadStep::TooLong
-                    } else {
-                        HeadStep::StartLine(side)
-                    };
+                    return HeadStep::StartLine(side);
                 }
             }
         }
-        self.take(piece, count);
-        if self.octets.len() > limit { HeadStep::TooLong } else { HeadStep::More }
+        self.take(piece, room);
+        HeadStep::More
     }
 
-    /// Takes octets off a piece whatever they are, as many as it has.
+    /// How many octets it may still have.
+    fn room(&self, limit: usize) -> usize {
+        limit.saturating_sub(self.octets.len())
+    }
+
+    /// Takes the first `count` octets (all, if there are fewer) off a piece,
+    /// whatever they are.
     pub(super) fn take(&mut self, piece: &mut Piece<'_>, count: usize) {
-        let count = count.min(piece.bytes.len());
-        let Some(octets) = piece.bytes.get(..count).filter(|octets| !octets.is_empty()) else {
+        let octets = piece.bytes.get(..count).unwrap_or(&piece.bytes);
+        if octets.is_empty() {
             return;
-        };
-        if self.parts.last().is_none_or(|part| part.stamp != piece.stamp || part.released != piece.released) {
-            let (stamp, released) = (piece.stamp, piece.released);
-            self.parts.push(Part { start: self.octets.len(), at: piece.at, stamp, released });
+        }
+        let other = |part: &Part| part.stamp != piece.stamp || part.released != piece.released;
+        if piece.segment_start || self.parts.last().is_none_or(other) {
+            let Piece { at, stamp, released, segment_start, .. } = *piece;
+            self.parts.push(Part { start: self.octets.len(), at, stamp, released, segment_start });
         }
         self.octets.extend_from_slice(octets);
         pieces::skip(piece, count);
@@ -154,7 +169,7 @@ impl Head {
                 bytes: self.octets.get(part.start..end).unwrap_or_default().into(),
                 stamp: part.stamp,
                 released: part.released,
-                segment_start: false,
+                segment_start: part.segment_start,
             }
         })
     }
@@ -191,11 +206,14 @@ impl Head {
 
     /// What its whole lines say of a request.
     pub(super) fn request(&self) -> Said<RequestHead> {
-        let (line, fields, remarks) = self.lines();
-        let mut words = line.split(' ');
-        let mut word = || words.next().map(str::to_owned);
-        let head =
-            RequestHead { method: word(), target: word(), version: word(), fields, stamp: self.first() };
+        let (line, fields, mut remarks) = self.lines();
+        let (method, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        let (target, version) = rest.rsplit_once(' ').unwrap_or((rest, ""));
+        if target.contains(' ') {
+            remarks.extend(self.first().map(|stamp| (Lenience::SpaceInTarget, stamp)));
+        }
+        let [method, target, version] = [method, target, version].map(|word| Some(word.to_owned()));
+        let head = RequestHead { method, target, version, fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
         } else {
@@ -221,7 +239,7 @@ impl Head {
     }
 
     /// The start line without its end, the fields, and what is to be said.
-    fn lines(&self) -> (String, Option<Fields>, SmallVec<[(Lenience, Stamp); 1]>) {
+    fn lines(&self) -> (String, Option<Fields>, Remarks) {
         let whole = self.octets.get(..self.line).unwrap_or_default();
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));

@@ -75,7 +75,7 @@ impl Connection {
                 sink.event(HttpEvent::Response { index, head: said.head });
                 if delimiter.framing == Ok(Framing::Tunnel) {
                     if h2c {
-                        self.to_http2(&answered, direction, first, sink);
+                        self.switch_to_http2(&answered, direction, first, sink);
                     } else {
                         self.tunnel(&answered, direction, sink);
                     }
@@ -162,6 +162,7 @@ impl Connection {
         half.passed_over = half.passed_over.saturating_add(skipped);
         let handshake = self.endpoints.is_some_and(|endpoints| endpoints.handshake);
         let side = match join.found {
+            Found::Foreign(protocol) => return self.not_http(protocol, sink),
             Found::StartLine(side) => side,
             // Of an unknown stream, chunks are a server's, most likely.
             Found::Chunk => self.side(direction).unwrap_or(match direction {
@@ -171,7 +172,7 @@ impl Connection {
         };
         self.roles(if side == Side::Request { direction } else { direction.reverse() }, sink);
         match join.found {
-            Found::StartLine(_) => {
+            Found::StartLine(_) | Found::Foreign(_) => {
                 // A stream that begins with a head has its ordinary start.
                 if skipped > 0 {
                     sink.event(HttpEvent::Joined(side, skipped, stamp));
@@ -267,8 +268,7 @@ impl Connection {
         lost: Option<Stamp>,
         sink: &mut impl HttpSink,
     ) {
-        let half_closed = self.departure(direction.reverse()).is_some();
-        self.half(direction).body = Some(OpenBody { index, framing: None, lacks: false, half_closed });
+        self.half(direction).body = Some(OpenBody { index, framing: None, lacks: false });
         self.body_event(index, direction, BodyEvent::Begin { framing: None, joined: None }, sink);
         if lost.is_some() {
             self.end_body(direction, BodyEnd::Lost, lost, None, sink);
@@ -337,7 +337,7 @@ impl Connection {
     }
 
     /// RFC 7540 §3.2: the connection goes on as HTTP/2.
-    fn to_http2(
+    fn switch_to_http2(
         &mut self,
         answered: &Answered,
         direction: Direction,

@@ -18,9 +18,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Side;
 use super::held::Held;
-use super::start_line::{LineStep, StartLine};
+use super::start_line::{LineStep, Preface, StartLine};
+use super::{Protocol, Side};
 use crate::chunk::piece as pieces;
 use crate::chunk::size_line::{SizeLine, SizeStep};
 use crate::tcp::{Gap, Piece};
@@ -63,6 +63,7 @@ struct Reader {
     at: u64,
     size: Option<SizeLine>,
     start: Option<StartLine>,
+    preface: Option<Preface>,
 }
 
 #[derive(Debug)]
@@ -93,6 +94,8 @@ pub(super) struct Join {
 pub(super) enum Found {
     Chunk,
     StartLine(Side),
+    /// The stream isn't HTTP/1.
+    Foreign(Protocol),
 }
 
 impl Search {
@@ -115,6 +118,9 @@ impl Search {
     /// The direction's side became known.
     pub(super) fn know_side(&mut self, side: Side) {
         self.side = Some(side);
+        for reader in &mut self.readers {
+            reader.preface = None;
+        }
     }
 
     /// Octets between the last one read and a place.
@@ -216,8 +222,10 @@ impl Search {
         let size = first.is_ascii_hexdigit().then(|| SizeLine::new(self.size_line_limit));
         let mut start = StartLine::new(self.side);
         let start = (start.push(*first) == LineStep::More).then(|| StartLine::new(self.side));
-        if size.is_some() || start.is_some() {
-            self.readers.push(Reader { at: piece.at, size, start });
+        let unknown = self.side.is_none() && Preface::default().push(*first).is_ok();
+        let preface = unknown.then(Preface::default);
+        if size.is_some() || start.is_some() || preface.is_some() {
+            self.readers.push(Reader { at: piece.at, size, start, preface });
         }
     }
 
@@ -275,7 +283,17 @@ impl Search {
                     }
                 }
             }
-            reader.size.is_some() || reader.start.is_some()
+            if let Some(preface) = &mut reader.preface {
+                match preface.push(octet) {
+                    Ok(None) => {}
+                    Ok(Some(protocol)) => {
+                        reader.preface = None;
+                        confirm(reader.at, Found::Foreign(protocol));
+                    }
+                    Err(()) => reader.preface = None,
+                }
+            }
+            reader.size.is_some() || reader.start.is_some() || reader.preface.is_some()
         });
         join
     }

@@ -14,6 +14,9 @@ const REQUEST_VERSION: &[u8] = b"HTTP/1.";
 #[derive(Debug, Clone)]
 pub(super) struct StartLine {
     request: Option<Request>,
+    /// The method isn't of capital letters alone, as all registered ones are:
+    /// white space in the target isn't tolerated too.
+    odd_method: bool,
     status: Option<Status>,
 }
 
@@ -47,6 +50,7 @@ impl StartLine {
     pub(super) fn new(side: Option<Side>) -> Self {
         Self {
             request: (side != Some(Side::Response)).then_some(Request::Method(0)),
+            odd_method: false,
             status: (side != Some(Side::Request)).then_some(0),
         }
     }
@@ -56,14 +60,17 @@ impl StartLine {
         if octet == b'\n' {
             let request = matches!(self.request, Some(Request::End(_)));
             let status = self.status.is_some_and(|matched| matched >= 12);
-            *self = Self { request: None, status: None };
+            (self.request, self.status) = (None, None);
             return match (request, status) {
                 (true, _) => LineStep::Done(Side::Request),
                 (_, true) => LineStep::Done(Side::Response),
                 _ => LineStep::Not,
             };
         }
-        self.request = self.request.and_then(|state| state.next(octet));
+        if matches!(self.request, Some(Request::Method(_))) && octet != b' ' {
+            self.odd_method |= !octet.is_ascii_uppercase();
+        }
+        self.request = self.request.and_then(|state| state.next(octet, self.odd_method));
         self.status = self.status.and_then(|matched| status(matched, octet));
         if self.request.is_none() && self.status.is_none() { LineStep::Not } else { LineStep::More }
     }
@@ -71,17 +78,22 @@ impl StartLine {
 
 impl Request {
     /// RFC 9112 §3: `method SP request-target SP HTTP-version`.
-    fn next(self, octet: u8) -> Option<Self> {
+    fn next(self, octet: u8, strict: bool) -> Option<Self> {
         match (self, octet) {
             (Self::Method(count), b' ') if count > 0 => Some(Self::Target(false)),
             (Self::Method(count), _) if count < METHOD && is_token(octet) => Some(Self::Method(count + 1)),
             (Self::Target(true), b' ') => Some(Self::Version(0)),
             (Self::Target(_), 0x21..=0x7e | 0x80..) => Some(Self::Target(true)),
             (Self::Version(count), _) => match REQUEST_VERSION.get(usize::from(count)) {
-                Some(expected) => (octet == *expected).then_some(Self::Version(count + 1)),
-                None => octet.is_ascii_digit().then_some(Self::End(false)),
+                Some(expected) if octet == *expected => Some(Self::Version(count + 1)),
+                None if octet.is_ascii_digit() => Some(Self::End(false)),
+                // RFC 9112 §3.2: a target has no white space, but clients that
+                // leave it in exist; the last word is the version.
+                _ if !strict => Self::Target(true).next(octet, strict),
+                _ => None,
             },
             (Self::End(false), b'\r') => Some(Self::End(true)),
+            (Self::End(false), _) if !strict => Self::Target(true).next(octet, strict),
             _ => None,
         }
     }
@@ -128,14 +140,38 @@ pub(super) fn foreign(octets: &[u8]) -> Option<Protocol> {
     }
 }
 
-/// Whether a segment in the middle of a stream begins as one of TLS or HTTP/2
-/// does: a whole record header, or the client's preface.
-pub(super) fn foreign_segment(octets: &[u8]) -> Option<Protocol> {
-    match octets {
-        // RFC 8446 §5.2: a record has at most 2^14 + 256 octets (TLS 1.2: 2048).
-        [0x14..=0x17, 3, 0..=4, 0..=0x48, _, ..] => Some(Protocol::Tls),
-        _ if octets.starts_with(b"PRI * HTTP/2.0\r\n") => Some(Protocol::Http2),
-        _ => None,
+/// Tells whether a segment in the middle of a stream begins as one of TLS or
+/// HTTP/2 does: with a record's header, or the client's preface.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Preface {
+    matched: u8,
+}
+
+impl Preface {
+    /// Takes the next octet: a protocol that is recognised by it, or `Err` if
+    /// no such segment begins so.
+    pub(super) fn push(&mut self, octet: u8) -> Result<Option<Protocol>, ()> {
+        // RFC 9113 §3.4.
+        const HTTP_2: &[u8] = b"PRI * HTTP/2.0\r\n";
+        /// From here on `matched` counts octets of a record's header.
+        const TLS: u8 = 100;
+        // RFC 8446 §5.1: type, version and length; a record has at most
+        // 2^14 + 256 octets (TLS 1.2: 2048).
+        let fits = match (self.matched, octet) {
+            (0, 0x14..=0x17) => {
+                self.matched = TLS;
+                true
+            }
+            (101, 3) | (102, 0..=4) | (103, 0..=0x48) => true,
+            (104, _) => return Ok(Some(Protocol::Tls)),
+            (matched, _) => HTTP_2.get(usize::from(matched)) == Some(&octet),
+        };
+        self.matched += 1;
+        match fits {
+            true if usize::from(self.matched) == HTTP_2.len() => Ok(Some(Protocol::Http2)),
+            true => Ok(None),
+            false => Err(()),
+        }
     }
 }
 
@@ -163,6 +199,7 @@ mod tests {
         assert_eq!(read(None, "HTTP/1.1 200 \r\n").0, LineStep::Done(Side::Response));
         assert_eq!(read(None, "HTTP/1.0 204\r\n").0, LineStep::Done(Side::Response));
         assert_eq!(read(None, "HTTP /a HTTP/1.1\r\n").0, LineStep::Done(Side::Request));
+        assert_eq!(read(None, "GET /a b HTTP HTTP/1.0 HTTP/1.1\r\n").0, LineStep::Done(Side::Request));
     }
 
     #[test]
@@ -184,14 +221,14 @@ mod tests {
     fn other_lines_fail_at_the_octet_that_tells() {
         for (line, place) in [
             ("GET /\r\n", 6),
-            ("GET / HTTP/2.0\r\n", 12),
+            ("GET / HTTP/2.0\r\n", 15),
             ("SSH-2.0-OpenSSH\r\n", 16),
             ("EHLO mail\r\n", 10),
             ("220 mail ESMTP\r\n", 10),
             ("*1\r\n", 3),
             ("HTTP/1.1 OK\r\n", 10),
             ("HTTP/1.1 2000\r\n", 13),
-            ("GET / HTTP/1.1 \r\n", 15),
+            ("GET / HTTP/1.1 \r\n", 16),
             (" GET", 1),
         ] {
             assert_eq!(read(None, line), (LineStep::Not, place), "{line:?}");

@@ -162,10 +162,12 @@ impl Judge {
 
     /// The body is over; `complete` if as its framing says.
     pub(super) fn finish(&mut self, complete: bool) {
-        if complete && !self.skipping && !matches!(self.mode, Mode::Off(_)) {
-            if let Some(item) = self.framer.finish() {
-                self.item(item);
-            }
+        if complete
+            && !self.skipping
+            && !matches!(self.mode, Mode::Off(_))
+            && let Some(item) = self.framer.finish()
+        {
+            self.item(item);
         }
         self.drop_open_item();
         if let Mode::Guessing { .. } = self.mode {
@@ -200,10 +202,10 @@ impl Judge {
     }
 
     fn payload(&mut self, mut offset: u64, mut octets: &[u8]) {
-        if self.check_utf8 {
-            if let Some(waiting) = self.waiting.back_mut() {
-                waiting.utf8.push(octets);
-            }
+        if self.check_utf8
+            && let Some(waiting) = self.waiting.back_mut()
+        {
+            waiting.utf8.push(octets);
         }
         if matches!(self.mode, Mode::Off(_)) || self.skipping {
             return;
@@ -217,10 +219,10 @@ impl Judge {
                 return;
             }
         }
-        if !matches!(self.mode, Mode::InStep) {
-            if let Some(open) = self.framer.open().filter(|open| open.recognised) {
-                self.in_step(open.start);
-            }
+        if !matches!(self.mode, Mode::InStep)
+            && let Some(open) = self.framer.open().filter(|open| open.recognised)
+        {
+            self.in_step(open.start);
         }
     }
 

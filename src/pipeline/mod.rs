@@ -360,16 +360,15 @@ impl<'o> Recording<'o> {
         let evicted = self.reassembler.evicted();
         let mut problems = std::mem::take(&mut self.streams.problems);
         if let Some((frame, count, link)) = self.unsupported {
-            let name = link.name();
-            problems.capture(
-                "unsupported-link",
-                Some(frame),
-                count,
-                format!("{count} {} of link type {name} can't be read", plural(count, "packet")),
-            );
+            let name = link.name().into_owned();
+            let mut message =
+                format!("{count} {} of link type {name} can't be read", plural(count, "packet"));
             if outcome.is_ok() && !self.links.iter().any(|link| packet::supports(*link)) {
-                *outcome = Err(AnalysisError::UnsupportedLink(name.into_owned()));
+                let error = AnalysisError::UnsupportedLink(name);
+                message = error.to_string();
+                *outcome = Err(error);
             }
+            problems.capture("unsupported-link", Some(frame), count, message);
         }
         if evicted > 0 {
             problems.capture(

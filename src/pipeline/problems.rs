@@ -238,6 +238,7 @@ fn explain(rule: Lenience) -> &'static str {
         Lenience::SpaceBeforeColon => "white space before a field's colon (RFC 9112 §5.1)",
         Lenience::BlankLineBeforeStart => "a blank line before a start line (RFC 9112 §2.2)",
         Lenience::CodingInHttp10 => "Transfer-Encoding in an HTTP/1.0 message (RFC 9112 §6.1)",
+        Lenience::SpaceInTarget => "white space within a request target (RFC 9112 §3.2)",
         Lenience::InvalidField => "a header field that is none, passed over (RFC 9112 §5.1)",
         Lenience::NotChunkedLast => {
             "a transfer coding whose last member isn't chunked: read to the close (RFC 9112 §6.3)"

@@ -132,7 +132,7 @@ fn push_visible(to: &mut String, c: char) {
 }
 
 /// `text` with everything that isn't safe to print shown as a sign.
-pub(super) fn printable(text: &str) -> Cow<'_, str> {
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_visible) {
         return Cow::Borrowed(text);
     }

@@ -1,5 +1,9 @@
 //! The TCP segments of a capture, to be sent again in other ways.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+// Each test uses what it needs.
+#![allow(dead_code)]
+
 use std::net::{IpAddr, SocketAddr};
 
 use chunkscope::capture::CaptureReader;

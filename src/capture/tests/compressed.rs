@@ -181,7 +181,7 @@ fn what_is_within_is_named() {
         assert!(error(b"some text\n").contains(&format!("within {name}: it is text")));
         assert!(error(&gzip(b"x")).contains("gzip, twice"));
         assert!(error(b"").contains("empty"));
-        let bad = [plain(&[b"one"]), [0x11; 40].to_vec(), packet(1, b"y"), packet(2, b"z")].concat();
+        let bad = [plain(&[]), [0x11; 40].to_vec(), packet(1, b"y"), packet(2, b"z")].concat();
         let reading = read(&pack(&bad));
         assert!(reading.message().contains("of the unpacked data"), "{}", reading.message());
     }

@@ -390,3 +390,18 @@ fn what_heads_say_is_kept_as_it_stands() {
     };
     assert_eq!(heads, [format!("{request:?}"), format!("{response:?}")]);
 }
+
+#[test]
+fn a_target_with_blanks_is_read_up_to_the_version() {
+    talk().client("GET /a b HTTP/1.0\r\n\r\n").server("HTTP/1.0 204\r\n\r\n").expect(&[
+        "client 10.0.0.1:1000",
+        "lenient SpaceInTarget @1",
+        "0 request GET /a b @1",
+        "0 request begins None",
+        "0 request ends Complete @1",
+        "0 response 204 @2",
+        "0 response begins None",
+        "0 response ends Complete @2",
+        "0 over",
+    ]);
+}
