@@ -7,7 +7,6 @@
 #[path = "../support/schema.rs"]
 mod schema;
 #[path = "../support/segments.rs"]
-#[allow(dead_code, reason = "conversations are written here, not read")]
 mod segments;
 
 mod chunks;

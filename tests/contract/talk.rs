@@ -172,7 +172,7 @@ impl Talk {
         self
     }
 
-    /// The packets so far sent again by a later connection of the same endpoints.
+    /// What follows is a later connection of the same endpoints.
     pub fn anew(mut self) -> Self {
         self.next = [700_000, 900_000];
         self
@@ -193,11 +193,6 @@ impl Talk {
         let mut exchanges = self.report().exchanges();
         assert_eq!(exchanges.len(), 1, "{exchanges:#?}");
         exchanges.remove(0)
-    }
-
-    /// The verdicts on the only exchange's chunks.
-    pub fn verdicts(&self) -> Vec<String> {
-        self.exchange().verdicts()
     }
 }
 
