@@ -122,6 +122,8 @@ fn statuses_add_up_over_captures() {
     assert_eq!(status(&["-q", &pass, &nothing]), 0);
     assert_eq!(status(&["-q", &pass, &fail, &nothing]), 1);
     assert_eq!(status(&["-q", &pass, &fail, "missing"]), 2);
+    let said = run(&[], &["-q", &nothing]).stderr;
+    assert!(String::from_utf8(said).unwrap().contains("nothing to check: no chunked event stream"));
     assert_eq!(status(&["-q", "--allow", "several", &fail]), 0);
     assert_eq!(status(&["-q", "--allow", "nothing", &nothing]), 0);
     assert_eq!(status(&["-q", "-e", "any", &pass]), 3);

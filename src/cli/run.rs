@@ -8,6 +8,7 @@ use super::args::{Output, ReportFormat};
 use super::output::OutputFile;
 use super::settings::{Input, Settings};
 use crate::capture::CaptureReader;
+use crate::http::Protocol;
 use crate::limits::Limits;
 use crate::pipeline::options::Options;
 use crate::pipeline::{Analysis, AnalysisError};
@@ -86,7 +87,8 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     for (name, format, file) in &mut files {
         reports.0.push((Some(name.clone()), report(*format, file, settings, false)));
     }
-    let mut reports = Noting { reports, messages: &mut *messages, raw: settings.raw, told: HashSet::new() };
+    let mut reports =
+        Noting { reports, messages: &mut *messages, raw: settings.raw, told: HashSet::new(), others: [0; 2] };
     let mut analysis = Analysis::new(&options, &mut reports);
     let mut errors = Vec::new();
     if settings.join {
@@ -106,12 +108,22 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     }
     let conclusion = analysis.conclude(!errors.is_empty()).map_err(stop)?;
     let told = std::mem::take(&mut reports.told);
+    let [tls, http2] = reports.others;
     drop(reports);
     for (name, _, file) in files {
         file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain(&error))))?;
     }
     for error in errors.iter().filter(|error| !told.contains(*error)) {
         let _ = writeln!(messages, "chunkscope: {}", printable(error));
+    }
+    let shown = matches!(settings.stdout_format(), Some(ReportFormat::Table | ReportFormat::Walkthrough));
+    if conclusion.outcome == Outcome::Empty && !shown {
+        let _ = writeln!(
+            messages,
+            "chunkscope: nothing to check: no chunked event stream was found, but {} plain exchanges, {tls} TLS and \
+             {http2} HTTP/2 connections; record where the stream is plain HTTP/1.1, for instance at `kubectl proxy`",
+            conclusion.totals.exchanges
+        );
     }
     Ok(status(&conclusion, settings, !errors.is_empty()))
 }
@@ -286,6 +298,8 @@ struct Noting<'a, W> {
     raw: bool,
     /// What was told of, with the capture's path.
     told: HashSet<String>,
+    /// TLS and HTTP/2 connections.
+    others: [u64; 2],
 }
 
 impl<W: Write> Noting<'_, W> {
@@ -312,6 +326,14 @@ impl<W: Write> Report for Noting<'_, W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         self.reports.finding(finding)?;
         if let Finding::CaptureEnd(end) = finding {
+            let [tls, http2] = &mut self.others;
+            for (protocol, count) in end.other_counts {
+                match protocol {
+                    Protocol::Tls => *tls += count,
+                    Protocol::Http2 => *http2 += count,
+                    Protocol::Other => {}
+                }
+            }
             self.problems(end);
         }
         Ok(())
