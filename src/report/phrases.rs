@@ -231,6 +231,9 @@ pub(super) fn unchecked(end: &ExchangeEnd) -> String {
         (Some(_), Some(Framing::Chunked)) => {
             "nothing to check: no chunk is finished and holds something to judge".to_owned()
         }
+        (Some(Expect::Any), framing) => {
+            format!("not chunked ({}): there is no chunk framing to check", self::framing(framing))
+        }
         (Some(expect), framing) => {
             let expected = expected(expect);
             format!("{expected}, but not chunked ({}): there are no chunks to check", self::framing(framing))
