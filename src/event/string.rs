@@ -102,14 +102,13 @@ pub(super) fn read_plain(rest: &mut &[u8]) -> bool {
 /// The string that a literal's content stands for. A surrogate without its
 /// other half becomes U+FFFD.
 pub(super) fn decode(literal: &[u8]) -> String {
-    let escape = memchr(b'\\', literal);
-    if let (None, Ok(text)) = (escape, std::str::from_utf8(literal)) {
-        return text.to_owned();
+    if memchr(b'\\', literal).is_none() {
+        return plain(literal);
     }
     let mut text = String::new();
     let mut rest = literal;
     while let Some((plain, escape)) = memchr(b'\\', rest).and_then(|at| rest.split_at_checked(at)) {
-        text.push_str(&String::from_utf8_lossy(plain));
+        text.push_str(&self::plain(plain));
         let (character, length) = match escape.get(1) {
             Some(b'b') => ('\u{8}', 2),
             Some(b'f') => ('\u{c}', 2),
@@ -123,8 +122,17 @@ pub(super) fn decode(literal: &[u8]) -> String {
         text.push(character);
         rest = escape.get(length..).unwrap_or_default();
     }
-    text.push_str(&String::from_utf8_lossy(rest));
+    text.push_str(&plain(rest));
     text
+}
+
+/// A literal's content without escapes as a string. That it is UTF-8 was seen
+/// when it was read, but for what stands beside a fault.
+fn plain(octets: &[u8]) -> String {
+    match std::str::from_utf8(octets) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(octets).into_owned(),
+    }
 }
 
 /// The character of the `\u` escape at the front, and how long that is: two
@@ -165,10 +173,34 @@ const fn specials(word: u64) -> u64 {
     quote | solidus | control
 }
 
+/// Words of a string that are looked at one by one before it counts as long.
+const SHORT: u32 = 4;
+
+/// Drops blocks of plain ASCII from the front.
+#[inline(never)]
+fn skip_blocks(rest: &mut &[u8]) {
+    while let Some((block, behind)) = rest.split_first_chunk::<32>() {
+        // As signed numbers, octets of longer characters lie below the
+        // controls. Without branches the compiler compares 16 octets at once.
+        let special = |octet: u8| octet.cast_signed() < 0x20 || octet == b'"' || octet == b'\\';
+        if block.iter().fold(false, |any, &octet| any | special(octet)) {
+            return;
+        }
+        *rest = behind;
+    }
+}
+
 /// Drops plain ASCII from the front.
 #[inline(always)]
 fn skip_ascii(rest: &mut &[u8]) {
+    let mut words = 0;
     while let Some((word, behind)) = rest.split_first_chunk() {
+        if words == SHORT {
+            skip_blocks(rest);
+            words = 0;
+            continue;
+        }
+        words += 1;
         let word = u64::from_le_bytes(*word);
         // An octet of a longer character has its own highest bit set.
         let marks = (specials(word) | word) & all(0x80);

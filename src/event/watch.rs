@@ -244,10 +244,9 @@ impl Listener for WatchEvent {
     #[inline(never)]
     fn name(&mut self, octets: &[u8]) {
         let name = self.literal.ending_in(octets).unwrap_or_default();
-        self.member = if name.contains(&b'\\') {
-            member(self.depth, decode(name).as_bytes())
-        } else {
-            member(self.depth, name)
+        self.member = match member(self.depth, name) {
+            Member::Other if name.contains(&b'\\') => member(self.depth, decode(name).as_bytes()),
+            member => member,
         };
         self.literal.clear();
         self.forget(self.member);
