@@ -7,7 +7,11 @@ const MOST_DIGITS: usize = 20;
 
 /// Appends a number in decimal.
 pub(crate) fn append_number(out: &mut Vec<u8>, number: u64) {
-    append_padded(out, number, 1);
+    match number {
+        // A number below 10 fits an octet.
+        0..10 => out.push(b'0' + number as u8),
+        _ => append_padded(out, number, 1),
+    }
 }
 
 /// Appends a number in decimal, with zeros in front up to `width` digits (at
@@ -16,11 +20,13 @@ fn append_padded(out: &mut Vec<u8>, number: u64, width: usize) {
     let mut digits = [b'0'; MOST_DIGITS];
     let mut rest = number;
     let mut used = 0;
-    for digit in digits.iter_mut().rev() {
-        // A remainder of 10 fits an octet.
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        used += 1;
+    for pair in digits.rchunks_exact_mut(2) {
+        // A remainder of 100 has two digits, and each fits an octet.
+        let [tens, ones] = pair else { break };
+        let two = (rest % 100) as u8;
+        (*tens, *ones) = (b'0' + two / 10, b'0' + two % 10);
+        rest /= 100;
+        used += 1 + usize::from(two >= 10 || rest > 0);
         if rest == 0 {
             break;
         }

@@ -23,6 +23,9 @@ pub struct JsonlReport<W> {
     text: JsonText,
     /// The path of the capture that is read, as a JSON string.
     capture: String,
+    /// What every record of the exchange that came last says of it, and what
+    /// is expected of it: records of one exchange come in runs.
+    last: Option<(ExchangeId, String, Option<Expect>)>,
     /// What is expected of the exchanges that haven't ended.
     open: HashMap<ExchangeId, Option<Expect>, RandomState>,
 }
@@ -36,6 +39,7 @@ impl<W: Write> JsonlReport<W> {
             payload,
             text: JsonText::new(Style::Compact),
             capture: String::new(),
+            last: None,
             open: HashMap::default(),
         }
     }
@@ -46,10 +50,20 @@ impl<W: Write> JsonlReport<W> {
         self.text.literal(key!("capture"), &self.capture);
     }
 
-    fn begin_in(&mut self, record: &str, id: ExchangeId) {
-        self.begin(record);
-        self.text.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
-        self.text.number(key!("exchange"), id.index);
+    /// Begins a record of an exchange, of which the return value tells what is
+    /// expected.
+    fn begin_in(&mut self, record: &str, id: ExchangeId) -> Option<Expect> {
+        if self.last.as_ref().is_none_or(|(last, ..)| *last != id) {
+            let stream = id.stream.map_or("null".to_owned(), |stream| stream.to_string());
+            let place =
+                format!("\",\"capture\":{},\"stream\":{stream},\"exchange\":{}", self.capture, id.index);
+            self.last = Some((id, place, self.open.get(&id).copied().flatten()));
+        }
+        let (_, place, expect) = self.last.as_ref()?;
+        self.text.raw("{\"record\":\"");
+        self.text.raw(record);
+        self.text.raw(place);
+        *expect
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -60,6 +74,7 @@ impl<W: Write> JsonlReport<W> {
 
     fn capture(&mut self, path: &str) -> io::Result<()> {
         self.capture = serde_json::to_string(path)?;
+        self.last = None;
         self.begin("capture");
         self.text.literal(key!("path"), &self.capture);
         self.text.name(key!("schema"), Some(members::SCHEMA));
@@ -69,6 +84,7 @@ impl<W: Write> JsonlReport<W> {
 
     fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
         self.open.insert(head.id, head.expect);
+        self.last = None;
         self.begin_in("exchange", head.id);
         let text = &mut self.text;
         members::endpoints(text, head);
@@ -104,6 +120,7 @@ impl<W: Write> JsonlReport<W> {
         let id = end.head.id;
         self.open.remove(&id);
         self.begin_in("end", id);
+        self.last = None;
         let text = &mut self.text;
         if end.response_body.is_some() {
             members::body(text, end.response_body.as_ref());
@@ -180,8 +197,8 @@ impl<W: Write> Report for JsonlReport<W> {
             Finding::Capture(path) => self.capture(path),
             Finding::Exchange(head) => self.exchange(head),
             Finding::Event(id, event) => {
-                self.begin_in("event", *id);
-                members::event(&mut self.text, event, self.open.get(id).copied().flatten());
+                let expect = self.begin_in("event", *id);
+                members::event(&mut self.text, event, expect);
                 self.end()
             }
             Finding::Chunk(chunk) => {

@@ -123,6 +123,13 @@ impl JsonText {
     }
 
     fn escaped(&mut self, text: &str, quotes: bool) {
+        // Without branches, so that the compiler compares many octets at once.
+        let special = |octet: u8| octet < 0x20 || matches!(octet, b'"' | b'\\' | 0x7f | 0xc2);
+        if quotes && !text.bytes().fold(false, |any, octet| any | special(octet)) {
+            self.out.push(b'"');
+            self.raw(text);
+            return self.out.push(b'"');
+        }
         // Each of the controls that JSON lets pass begins with one of these two
         // in UTF-8; mostly there are none.
         let controls = memchr::memchr2(0x7f, 0xc2, text.as_bytes()).is_some();
