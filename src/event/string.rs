@@ -105,6 +105,11 @@ pub(super) fn decode(literal: &[u8]) -> String {
     if memchr(b'\\', literal).is_none() {
         return plain(literal);
     }
+    let quoted = [b"\"", literal, b"\""].concat();
+    if let Ok(text) = serde_json::from_slice(&quoted) {
+        return text;
+    }
+    // serde_json refuses half a surrogate pair, which the grammar allows.
     let mut text = String::new();
     let mut rest = literal;
     while let Some((plain, escape)) = memchr(b'\\', rest).and_then(|at| rest.split_at_checked(at)) {
