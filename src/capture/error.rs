@@ -75,7 +75,7 @@ impl fmt::Display for Looks {
         match self {
             Self::HttpResponse => write!(
                 f,
-                "it is a raw HTTP response (as `curl --raw -i` prints it), without packets; {WANTED}"
+                "it is a raw HTTP response (as `curl --raw -i` prints it), without packets; --raw reads it"
             ),
             Self::Text => write!(f, "it is text; {WANTED}"),
             Self::OtherCapture(name) => {

@@ -17,7 +17,7 @@ use crate::report::json::JsonReport;
 use crate::report::jsonl::JsonlReport;
 use crate::report::payload::Payload;
 use crate::report::table::Table;
-use crate::report::text::{TextOptions, printable};
+use crate::report::text::{TextOptions, counted, printable};
 use crate::report::walkthrough::Walkthrough;
 use crate::report::{CaptureEnd, Conclusion, Finding, Outcome, Report};
 use crate::units::Timestamp;
@@ -76,7 +76,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     let mut files = Vec::new();
     for Output { format, path } in &settings.outputs {
         let file = OutputFile::create(path)
-            .map_err(|error| Stop::Failed(format!("{}: {}", path.display(), explain(&error))))?;
+            .map_err(|error| Stop::Failed(format!("{}: {}", path.display(), explain_output(&error))))?;
         files.push((path.display().to_string(), *format, file));
     }
     let mut reports = Reports::default();
@@ -111,21 +111,30 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     let [tls, http2] = reports.others;
     drop(reports);
     for (name, _, file) in files {
-        file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain(&error))))?;
+        file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain_output(&error))))?;
     }
-    for error in errors.iter().filter(|error| !told.contains(*error)) {
-        let _ = writeln!(messages, "chunkscope: {}", printable(error));
+    for Unread { problem, message } in &errors {
+        if problem.as_ref().is_none_or(|problem| !told.contains(problem)) {
+            let _ = writeln!(messages, "chunkscope: {}", printable(message));
+        }
     }
     let shown = matches!(settings.stdout_format(), Some(ReportFormat::Table | ReportFormat::Walkthrough));
     if conclusion.outcome == Outcome::Empty && !shown {
-        let _ = writeln!(
-            messages,
-            "chunkscope: nothing to check: no chunked event stream was found, but {} plain exchanges, {tls} TLS and \
-             {http2} HTTP/2 connections; record where the stream is plain HTTP/1.1, for instance at `kubectl proxy`",
-            conclusion.totals.exchanges
-        );
+        let _ = writeln!(messages, "chunkscope: {}", nothing(conclusion.totals.exchanges, tls, http2));
     }
     Ok(status(&conclusion, settings, !errors.is_empty()))
+}
+
+/// Why there is nothing to check, in one line.
+fn nothing(exchanges: u64, tls: u64, http2: u64) -> String {
+    let named = [(exchanges, "other exchange"), (tls, "TLS connection"), (http2, "HTTP/2 connection")];
+    let seen: Vec<_> =
+        named.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count, noun)).collect();
+    let instead = if seen.is_empty() { "no HTTP at all".to_owned() } else { seen.join(", ") };
+    format!(
+        "nothing to check: no chunked event stream was found, but {instead}; record where the stream is plain \
+         HTTP/1.1, for instance at `kubectl proxy`, or say what the chunks hold (--expect)"
+    )
 }
 
 fn status(conclusion: &Conclusion, settings: &Settings, unreadable: bool) -> Status {
@@ -138,17 +147,25 @@ fn status(conclusion: &Conclusion, settings: &Settings, unreadable: bool) -> Sta
     }
 }
 
+/// A capture that can't be read, or not to its end.
+struct Unread {
+    /// The problem by which it may have been told of already.
+    problem: Option<String>,
+    message: String,
+}
+
 /// Keeps what can't be read for the end; stops where a report can't be written.
-fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<String>) -> Result<(), Stop> {
+fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) -> Result<(), Stop> {
     match outcome {
         Ok(()) => Ok(()),
         Err((_, AnalysisError::Report(error))) => Err(stop(error)),
         Err((name, AnalysisError::Io(error))) => {
-            errors.push(format!("{name}: {}", explain(&error)));
+            errors.push(Unread { problem: None, message: format!("{name}: {}", explain(&error)) });
             Ok(())
         }
         Err((name, error)) => {
-            errors.push(format!("{name}: {error}"));
+            let message = format!("{name}: {}", in_full(&error));
+            errors.push(Unread { problem: Some(format!("{name}: {error}")), message });
             Ok(())
         }
     }
@@ -185,6 +202,27 @@ fn explain(error: &io::Error) -> String {
             "not allowed to read it: captures that root recorded need chmod or sudo".to_owned()
         }
         _ => error.to_string(),
+    }
+}
+
+/// The same for who named a report's file.
+fn explain_output(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "the report can't be written: no such directory".to_owned(),
+        io::ErrorKind::IsADirectory => {
+            "the report can't be written: a directory; name a file in it".to_owned()
+        }
+        _ => format!("the report can't be written: {error}"),
+    }
+}
+
+/// What can't be read, and what the operating system or a decompressor says
+/// of it.
+fn in_full(error: &AnalysisError) -> String {
+    use std::error::Error as _;
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
     }
 }
 

@@ -157,6 +157,8 @@ impl<'a> Analysis<'a> {
             let end = recording.finish(path, names, &mut outcome, &mut self.output);
             self.output.emit(&Finding::CaptureEnd(&end));
             self.output.check()?;
+            // One of which nothing is known was counted as its end was told.
+            self.output.totals.unreadable += u64::from(outcome.is_err() && end.format.is_some());
         }
         outcome
     }

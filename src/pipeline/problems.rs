@@ -89,7 +89,7 @@ impl StreamTroubles {
                 "lost-octets",
                 lost,
                 format!(
-                    "the capture lacks {octets} {} of the stream: record with a larger buffer (tcpdump -B 16384) \
+                    "the capture lacks {octets} {} of it: record with a larger buffer (tcpdump -B 16384) \
                      and without a snap length (-s 0)",
                     plural(octets, "octet")
                 ),
@@ -107,7 +107,7 @@ impl StreamTroubles {
                 "joined-midstream",
                 joins,
                 format!(
-                    "the stream was joined in the middle, {} {} skipped: events are checked from the first chunk on \
+                    "it was joined in the middle, {} {} skipped: events are checked from the first chunk on \
                      that begins one",
                     self.skipped,
                     plural(self.skipped, "octet")
@@ -115,7 +115,8 @@ impl StreamTroubles {
             ));
         }
         if let Some(heads) = self.heads {
-            problems.push(("incomplete-head", heads, "a head lacks octets: its body isn't read".to_owned()));
+            problems.push(("incomplete-head", heads, "a request or response head lacks octets, so its body isn't read; record whole packets, from before \
+                 the request on".to_owned()));
         }
         if let Some(first) = self.lenient.values().min_by_key(|tallied| tallied.first) {
             let count = self.lenient.values().map(|tallied| tallied.count).sum();

@@ -184,7 +184,9 @@ impl Failures {
             text.push_str(&prose.paragraph(&meaning(group, end), "  ", "  "));
         }
         if let Some(filter) = self.filter(end) {
-            let line = format!("  look them up in Wireshark: {filter}");
+            let what =
+                if self.groups.iter().map(|group| group.count).sum::<u64>() == 1 { "it" } else { "them" };
+            let line = format!("  look {what} up in Wireshark: {filter}");
             text.push('\n');
             text.push_str(&prose.paint.tone(Tone::Faint, &line));
             text.push('\n');

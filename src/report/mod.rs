@@ -392,7 +392,7 @@ impl Outcome {
 pub struct Totals {
     /// Captures given.
     pub captures: u64,
-    /// Captures that could not be read.
+    /// Captures that could not be read, or not to their end.
     pub unreadable: u64,
     /// Packets.
     pub packets: u64,

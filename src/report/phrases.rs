@@ -91,16 +91,17 @@ pub(super) fn when(head: &ExchangeHead) -> Option<String> {
     let response = head.response.as_ref().and_then(|response| response.stamp);
     match (request, response) {
         (Some(Stamp { at: Some(asked), frame }), Some(Stamp { at: Some(answered), frame: second })) => {
-            let after = seconds(answered.nanos_since(asked), 3);
+            let nanos = answered.nanos_since(asked);
+            let (sign, after) = (if nanos < 0 { "" } else { "+" }, seconds(nanos, 3));
             Some(format!(
-                "requested {asked} (frame\u{a0}{frame}), answered after {after} (frame\u{a0}{second}); times count from the request"
+                "requested {asked} (frame\u{a0}{frame}), answered {sign}{after} (frame\u{a0}{second})"
             ))
         }
         (Some(Stamp { at: Some(asked), frame }), _) => {
-            Some(format!("requested {asked} (frame\u{a0}{frame}); times count from there"))
+            Some(format!("requested {asked} (frame\u{a0}{frame})"))
         }
         (_, Some(Stamp { at: Some(answered), frame })) => {
-            Some(format!("answered {answered} (frame\u{a0}{frame}); times count from there"))
+            Some(format!("answered {answered} (frame\u{a0}{frame}); times count from here"))
         }
         (Some(Stamp { frame, .. }), Some(Stamp { frame: second, .. })) => Some(format!(
             "requested in frame\u{a0}{frame}, answered in frame\u{a0}{second}; the packets have no times"

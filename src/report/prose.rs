@@ -212,7 +212,7 @@ impl Prose {
     /// What stands above the exchanges that take one line each.
     pub(super) fn above_lines(self) -> String {
         let names = format!("  {:<8}  status  {:<30}  request", "stream", "body");
-        let text = "\nExchanges of which nothing is expected (--all lists their chunks)\n";
+        let text = "\nOther exchanges, none of them an event stream (--all lists their chunks)\n";
         format!("{text}{}\n", self.paint.tone(Tone::Faint, &names))
     }
 

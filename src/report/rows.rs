@@ -40,7 +40,7 @@ const RIGHT: [usize; 4] = [NUMBER, TIME, HEX, SIZE];
 
 /// What a column may shrink to, in the order in which they do, as long as all
 /// stay. A payload that is cut still tells something, an object hardly does.
-const SHRINK: [(usize, usize); 4] = [(PAYLOAD, 24), (OBJECT, 48), (EVENT, 32), (ID, 16)];
+const SHRINK: [(usize, usize); 4] = [(PAYLOAD, 12), (OBJECT, 48), (EVENT, 32), (ID, 16)];
 
 /// The same where columns have given way.
 const SHRINK_FURTHER: [(usize, usize); 3] = [(OBJECT, 20), (EVENT, 16), (ID, 8)];

@@ -291,7 +291,7 @@ mod tests {
 
 stream 0  127.0.0.1:54946 → 127.0.0.1:8001
 GET /api/v1/watch/namespaces/kube-system/configmaps/coredns → 200 OK, application/json, chunked
-requested 2026-11-30T00:53:20.000000Z (frame 4), answered after 0.006 s (frame 6); times count from the request
+requested 2026-11-30T00:53:20.000000Z (frame 4), answered +0.006 s (frame 6)
 
   #      time  hex  size  event     object                         version  frames  payload
   1  +0.007 s  31a   794  ADDED     ConfigMap kube-system/coredns  70       6       {"type":"ADDED","object":{"kind":"C…
@@ -310,8 +310,7 @@ requested 2026-11-30T00:53:20.000000Z (frame 4), answered after 0.006 s (frame 6
 stream 0  127.0.0.1:54946 → 127.0.0.1:8001
 GET /api/v1/watch/namespaces/kube-system/configmaps/coredns
   → 200 OK, application/json, chunked
-requested 2026-11-30T00:53:20.000000Z (frame 4), answered after 0.006 s
-  (frame 6); times count from the request
+requested 2026-11-30T00:53:20.000000Z (frame 4), answered +0.006 s (frame 6)
 
   #      time  hex  size  event     object                       version  frames
   1  +0.007 s  31a   794  ADDED     ConfigMap kub…ystem/coredns  70       6
@@ -365,7 +364,7 @@ requested 2026-11-30T00:53:20.000000Z (frame 4), answered after 0.006 s
         let expected = "\
 ✓ 2 chunks, 2 events: each chunk holds exactly one watch event
 
-Exchanges of which nothing is expected (--all lists their chunks)
+Other exchanges, none of them an event stream (--all lists their chunks)
   stream    status  body                            request
   1         200     5 octets in 1 chunk             GET /api/v1/pods
   2         404     19 octets                       GET /favicon.ico

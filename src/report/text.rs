@@ -273,7 +273,7 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// `1 chunk`, `1,234 chunks`.
-pub(super) fn counted(number: u64, noun: &str) -> String {
+pub(crate) fn counted(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", grouped(number))
 }
