@@ -17,19 +17,37 @@ pub(crate) struct FieldLines {
 }
 
 /// Fields beyond this many are read line by line.
-const USUAL: usize = 64;
+const MANY: usize = 64;
+
+/// Fields that most messages keep within.
+const USUAL: usize = 16;
 
 /// Reads field lines; each line has its line end, and an empty line at the end
 /// may be missing.
 pub(crate) fn parse(lines: &[u8]) -> FieldLines {
-    let mut slots = [httparse::EMPTY_HEADER; USUAL];
-    match httparse::parse_headers(lines, &mut slots) {
-        Ok(httparse::Status::Complete((_, headers))) => FieldLines {
-            fields: headers.iter().map(|header| (header.name.to_owned(), text(header.value))).collect(),
-            remarks: SmallVec::new(),
-        },
+    if matches!(lines, b"" | b"\r\n") {
+        return FieldLines::default();
+    }
+    let read = match strict::<USUAL>(lines) {
+        Err(httparse::Error::TooManyHeaders) => strict::<MANY>(lines),
+        read => read,
+    };
+    match read {
+        Ok(Some(fields)) => FieldLines { fields, remarks: SmallVec::new() },
         _ => tolerant(lines),
     }
+}
+
+/// What httparse reads of at most `MOST` field lines; `None` where they don't
+/// end in an empty line.
+fn strict<const MOST: usize>(lines: &[u8]) -> Result<Option<Vec<(String, String)>>, httparse::Error> {
+    let mut slots = [httparse::EMPTY_HEADER; MOST];
+    Ok(match httparse::parse_headers(lines, &mut slots)? {
+        httparse::Status::Complete((_, headers)) => {
+            Some(headers.iter().map(|header| (header.name.to_owned(), text(header.value))).collect())
+        }
+        httparse::Status::Partial => None,
+    })
 }
 
 fn tolerant(lines: &[u8]) -> FieldLines {
@@ -124,8 +142,12 @@ pub(crate) const fn is_token(octet: u8) -> bool {
         )
 }
 
-fn text(octets: &[u8]) -> String {
-    String::from_utf8_lossy(octets).into_owned()
+/// Octets as a string; those that aren't UTF-8 as U+FFFD.
+pub(crate) fn text(octets: &[u8]) -> String {
+    match std::str::from_utf8(octets) {
+        Ok(text) => text.to_owned(),
+        Err(_) => String::from_utf8_lossy(octets).into_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::chunk::{Lenience, fields, piece as pieces};
 use crate::tcp::Piece;
 use crate::units::Stamp;
 
+/// Room made for a head at once: what a head mostly has.
+const USUAL: usize = 512;
+
 /// A head while it comes.
 #[derive(Debug, Clone)]
 pub(super) struct Head {
@@ -107,12 +110,15 @@ impl Head {
         if room == 0 {
             return HeadStep::TooLong;
         }
-        for (place, &octet) in piece.bytes.iter().take(room).enumerate() {
+        let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+        let mut count = 0;
+        while let Some((&octet, rest)) = octets.get(count..).and_then(<[u8]>::split_first) {
+            count += 1;
             match self.start_line.push(octet) {
-                LineStep::More => {}
+                LineStep::More => count += self.start_line.indifferent(rest),
                 LineStep::Not => return HeadStep::Unlike,
                 LineStep::Done(side) => {
-                    self.take(piece, place + 1);
+                    self.take(piece, count);
                     self.end_line();
                     self.side = Some(side);
                     return HeadStep::StartLine(side);
@@ -139,6 +145,8 @@ impl Head {
         if piece.segment_start || self.parts.last().is_none_or(other) {
             let Piece { at, stamp, released, segment_start, .. } = *piece;
             self.parts.push(Part { start: self.octets.len(), at, stamp, released, segment_start });
+            // Mostly the whole head is in it.
+            self.octets.reserve(piece.bytes.len().min(USUAL));
         }
         self.octets.extend_from_slice(octets);
         pieces::skip(piece, count);
@@ -243,7 +251,7 @@ impl Head {
         let whole = self.octets.get(..self.line).unwrap_or_default();
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
-        let line = String::from_utf8_lossy(fields::without_end(line)).into_owned();
+        let line = fields::text(fields::without_end(line));
         let read = fields::parse(rest);
         let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
         let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));

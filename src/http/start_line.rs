@@ -74,6 +74,18 @@ impl StartLine {
         self.status = self.status.and_then(|matched| status(matched, octet));
         if self.request.is_none() && self.status.is_none() { LineStep::Not } else { LineStep::More }
     }
+
+    /// How many octets at the front of `octets` change nothing: those within a
+    /// target or a reason phrase.
+    pub(super) fn indifferent(&self, octets: &[u8]) -> usize {
+        match (self.request, self.status) {
+            (Some(Request::Target(true)), None) => {
+                octets.iter().take_while(|octet| matches!(octet, 0x21..=0x7e | 0x80..)).count()
+            }
+            (None, Some(13..)) => memchr::memchr(b'\n', octets).unwrap_or(octets.len()),
+            _ => 0,
+        }
+    }
 }
 
 impl Request {
