@@ -145,11 +145,11 @@ impl Exchange {
             Side::Request => Task::Pass(None),
             Side::Response => {
                 self.head.framing = framing;
-                let response = self.head.response.clone().unwrap_or_default();
+                let unseen = ResponseHead::default();
                 let resolved = resolve(
                     options.expectation,
                     self.head.request.as_ref(),
-                    &response,
+                    self.head.response.as_ref().unwrap_or(&unseen),
                     framing,
                     joined.is_some(),
                 );

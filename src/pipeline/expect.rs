@@ -71,28 +71,41 @@ fn guess(request: Option<&RequestHead>, response: &ResponseHead) -> Guess {
         return Guess::Nothing;
     }
     let content_type = response.content_type();
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match media_type.as_str() {
-        "text/event-stream" => return Guess::Kind(Kind::Sse),
-        "application/x-ndjson"
-        | "application/ndjson"
-        | "application/jsonl"
-        | "application/x-jsonlines"
-        | "application/stream+json" => return Guess::Kind(Kind::Ndjson),
-        _ => {}
+    let media_type = media_type(content_type);
+    if media_type.eq_ignore_ascii_case("text/event-stream") {
+        return Guess::Kind(Kind::Sse);
+    }
+    if NDJSON.iter().any(|name| media_type.eq_ignore_ascii_case(name)) {
+        return Guess::Kind(Kind::Ndjson);
     }
     let asked = request.and_then(|request| request.target.as_deref()).is_some_and(asks_for_watch);
-    if asked || has_parameter(&content_type, "stream", "watch") {
+    if asked || has_parameter(content_type, "stream", "watch") {
         return Guess::Kind(Kind::Watch);
     }
-    if request.is_none() && is_json(&media_type) {
+    if request.is_none() && is_json(media_type) {
         return Guess::Watch;
     }
     Guess::Nothing
 }
 
+/// The media types of lines of JSON.
+const NDJSON: [&str; 5] = [
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/stream+json",
+];
+
+/// A content type without its parameters.
+fn media_type(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
 fn is_json(media_type: &str) -> bool {
-    media_type == "application/json" || media_type.ends_with("+json")
+    let suffix = media_type.len().checked_sub("+json".len()).and_then(|at| media_type.get(at..));
+    media_type.eq_ignore_ascii_case("application/json")
+        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
 }
 
 /// Whether a media type has a parameter of that value (RFC 9110 §5.6.6).
@@ -135,10 +148,12 @@ fn unsupported_encoding(kind: Kind, response: &ResponseHead) -> Option<String> {
     if let Some(coding) = coding {
         return Some(format!("transfer coding {coding}"));
     }
-    let content_type = response.content_type();
-    let media_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if kind != Kind::Watch {
+        return None;
+    }
+    let media_type = media_type(response.content_type()).to_ascii_lowercase();
     let binary = ["protobuf", "cbor"].iter().any(|name| media_type.contains(name));
-    (kind == Kind::Watch && binary).then(|| format!("content type {media_type}"))
+    binary.then(|| format!("content type {media_type}"))
 }
 
 impl ResponseHead {
@@ -153,13 +168,10 @@ impl ResponseHead {
             .filter(|value| !value.is_empty())
     }
 
-    fn content_type(&self) -> String {
+    fn content_type(&self) -> &str {
         let fields = self.fields.as_deref().unwrap_or_default();
-        fields
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("content-type"))
-            .map(|(_, value)| value.clone())
-            .unwrap_or_default()
+        let field = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        field.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 }
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing};
-use crate::event::{EventItem, Framer, Kind};
+use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::Side;
 use crate::limits::Limits;
 use crate::report::{Event, ExchangeId, JudgedChunk};
@@ -96,7 +96,9 @@ pub(super) struct Judge {
     side: Side,
     mode: Mode,
     kind: Kind,
-    framer: Framer,
+    /// Made with the first chunk: most bodies have none, or nothing is
+    /// expected of them.
+    framer: Option<Framer>,
     /// Nothing of the current chunk is read any more.
     skipping: bool,
     /// In order; the last may still be receiving octets.
@@ -131,7 +133,7 @@ impl Judge {
             side,
             mode,
             kind,
-            framer: Framer::new(kind),
+            framer: None,
             skipping: false,
             waiting: VecDeque::new(),
             waiting_payload: 0,
@@ -165,7 +167,7 @@ impl Judge {
         if complete
             && !self.skipping
             && !matches!(self.mode, Mode::Off(_))
-            && let Some(item) = self.framer.finish()
+            && let Some(item) = self.framer.as_mut().and_then(Framer::finish)
         {
             self.item(item);
         }
@@ -194,9 +196,14 @@ impl Judge {
             },
             utf8: Utf8::default(),
         });
-        let searching = matches!(self.mode, Mode::Searching(_) | Mode::Guessing { .. });
-        if self.skipping || self.framer.is_faulted() || (searching && self.framer.open().is_none()) {
-            self.framer.resume(offset);
+        let searching = match self.mode {
+            Mode::Off(_) => return,
+            Mode::InStep => false,
+            Mode::Searching(_) | Mode::Guessing { .. } => true,
+        };
+        let framer = self.framer.get_or_insert_with(|| Framer::new(self.kind));
+        if self.skipping || framer.is_faulted() || (searching && framer.open().is_none()) {
+            framer.resume(offset);
             self.skipping = false;
         }
     }
@@ -210,20 +217,25 @@ impl Judge {
         if matches!(self.mode, Mode::Off(_)) || self.skipping {
             return;
         }
-        if !matches!(self.mode, Mode::InStep) && self.framer.open().is_none() && !self.may_begin(octets) {
+        if !matches!(self.mode, Mode::InStep) && self.open().is_none() && !self.may_begin(octets) {
             return;
         }
-        while let Some(item) = self.framer.read(&mut octets, &mut offset) {
+        while let Some(item) = self.framer.as_mut().and_then(|framer| framer.read(&mut octets, &mut offset)) {
             self.item(item);
             if self.skipping {
                 return;
             }
         }
         if !matches!(self.mode, Mode::InStep)
-            && let Some(open) = self.framer.open().filter(|open| open.recognised)
+            && let Some(open) = self.open().filter(|open| open.recognised)
         {
             self.in_step(open.start);
         }
+    }
+
+    /// The item that has begun and isn't whole.
+    fn open(&self) -> Option<OpenItem> {
+        self.framer.as_ref().and_then(Framer::open)
     }
 
     /// Whether a chunk that goes on with `octets`, none of its items read yet,
@@ -351,7 +363,7 @@ impl Judge {
         if matches!(self.mode, Mode::Off(_)) || self.skipping {
             return;
         }
-        let Some(open) = self.framer.open() else { return };
+        let Some(open) = self.open() else { return };
         for waiting in touched(&mut self.waiting, &(open.start..u64::MAX)) {
             if open.filler_only {
                 waiting.filler = true;
@@ -373,8 +385,7 @@ impl Judge {
 
     /// Lets go of the chunks whose verdict is known, or of `all`.
     fn release(&mut self, all: bool) {
-        let open =
-            if all || self.skipping || matches!(self.mode, Mode::Off(_)) { None } else { self.framer.open() };
+        let open = if all || self.skipping || matches!(self.mode, Mode::Off(_)) { None } else { self.open() };
         let known = open.map_or(u64::MAX, |open| open.start);
         loop {
             let guessing = matches!(self.mode, Mode::Guessing { .. });
