@@ -41,7 +41,7 @@ pub(super) struct Half {
     /// delivered; at or before `next` where there are none.
     pub cut_to: Position,
     pub backlog: Option<Box<Backlog>>,
-    recent: Option<Box<Recent>>,
+    recent: Recent,
     /// Whether any packet of this direction was captured.
     pub seen: bool,
     /// Whether `next` is known.
@@ -67,7 +67,7 @@ impl Half {
             acked: Position::START,
             cut_to: Position::START,
             backlog: None,
-            recent: None,
+            recent: Recent::new(),
             seen: false,
             known: false,
             loose: false,
@@ -205,7 +205,7 @@ impl Half {
     pub fn differs(&self, at: Position, copy: &[u8]) -> bool {
         // A keep-alive probe may carry any octet (RFC 9293 §3.8.4).
         let probe = copy.len() == 1 && at.plus(1) == self.next;
-        !probe && self.recent.as_ref().is_some_and(|recent| recent.differs(at, copy))
+        !probe && self.recent.differs(at, copy)
     }
 
     fn offset(&mut self) -> u64 {
@@ -226,7 +226,7 @@ impl Half {
         out: &mut Outlet<'_, S>,
     ) {
         let at = self.offset();
-        self.recent.get_or_insert_with(|| Box::new(Recent::new())).note(self.next, &bytes);
+        self.recent.note(self.next, &bytes);
         self.next = self.next.plus(bytes.len() as u64);
         self.ghost = false;
         if let Some(backlog) = &mut self.backlog {

@@ -9,38 +9,74 @@ const REMEMBERED: usize = 16;
 
 /// One delivered piece.
 #[derive(Clone, Copy)]
-struct Digest {
+pub(super) struct Digest {
     at: Position,
     len: u32,
     sum: u32,
 }
 
-/// The last pieces that a direction delivered.
-pub(super) struct Recent {
-    ring: [Digest; REMEMBERED],
+impl Digest {
+    /// Of nothing.
+    const NONE: Self = Self { at: Position::START, len: 0, sum: 0 };
+}
+
+/// The last pieces that a direction delivered. Short connections deliver one,
+/// for which there is room without memory of its own.
+pub(super) enum Recent {
+    /// The only one, or none.
+    One(Digest),
+    /// Several.
+    Several(Box<Ring>),
+}
+
+/// The last of several pieces.
+pub(super) struct Ring {
+    digests: [Digest; REMEMBERED],
     /// Where the next one goes; always below [`REMEMBERED`].
     place: usize,
+}
+
+impl Ring {
+    fn put(&mut self, digest: Digest) {
+        if let Some(slot) = self.digests.get_mut(self.place) {
+            *slot = digest;
+        }
+        self.place = (self.place + 1) % REMEMBERED;
+    }
 }
 
 impl Recent {
     /// Nothing was delivered yet.
     pub const fn new() -> Self {
-        Self { ring: [Digest { at: Position::START, len: 0, sum: 0 }; REMEMBERED], place: 0 }
+        Self::One(Digest::NONE)
     }
 
     /// Remembers a piece that is delivered now.
     pub fn note(&mut self, at: Position, bytes: &[u8]) {
         let digest = Digest { at, len: u32::try_from(bytes.len()).unwrap_or(0), sum: sum(bytes) };
-        if let Some(slot) = self.ring.get_mut(self.place) {
-            *slot = digest;
+        match self {
+            Self::Several(ring) => ring.put(digest),
+            Self::One(one) if one.len == 0 => *one = digest,
+            Self::One(one) => {
+                let mut ring = Box::new(Ring { digests: [Digest::NONE; REMEMBERED], place: 0 });
+                ring.put(*one);
+                ring.put(digest);
+                *self = Self::Several(ring);
+            }
         }
-        self.place = (self.place + 1) % REMEMBERED;
+    }
+
+    fn digests(&self) -> &[Digest] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(ring) => &ring.digests,
+        }
     }
 
     /// Whether a copy of octets from `at` on differs from what was delivered.
     /// Only pieces that lie wholly within the copy can be compared.
     pub fn differs(&self, at: Position, bytes: &[u8]) -> bool {
-        self.ring.iter().filter(|digest| digest.len > 0 && digest.at >= at).any(|digest| {
+        self.digests().iter().filter(|digest| digest.len > 0 && digest.at >= at).any(|digest| {
             usize::try_from(digest.at.since(at))
                 .ok()
                 .and_then(|from| bytes.get(from..)?.get(..digest.len as usize))
