@@ -180,6 +180,7 @@ fn layers(criterion: &mut Criterion) {
             filters: Filters::default(),
             keep_payload: 0,
             check_utf8: false,
+            summaries: true,
             limits: limits.clone(),
         };
         group.bench_function(name, |bencher| {

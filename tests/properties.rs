@@ -97,6 +97,7 @@ fn analyse(capture: &[u8]) -> Findings {
         filters: Filters::default(),
         keep_payload: limits.payload,
         check_utf8: true,
+        summaries: true,
         limits,
     };
     let mut findings = Findings::default();

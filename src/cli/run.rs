@@ -71,6 +71,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
             matches!(format, ReportFormat::Json | ReportFormat::Jsonl | ReportFormat::Csv)
                 && settings.shown.payload(format) != Payload::None
         }),
+        summaries: formats(settings).any(|format| format != ReportFormat::None),
         limits,
     };
     let mut files = Vec::new();

@@ -149,10 +149,21 @@ impl Framer {
     /// A framer at the beginning of a body that holds events of a kind.
     #[must_use]
     pub fn new(kind: Kind) -> Self {
+        Self::with(kind, true)
+    }
+
+    /// The same where nobody asks for summaries: they are left empty where
+    /// that saves work. The items and their places are the same.
+    #[must_use]
+    pub fn without_summaries(kind: Kind) -> Self {
+        Self::with(kind, false)
+    }
+
+    fn with(kind: Kind, summarises: bool) -> Self {
         let machine = match kind {
-            Kind::Watch => Machine::Watch(Box::new(Texts::new(WatchEvent::new()))),
-            Kind::Json => Machine::Json(Box::new(Texts::new(AnyText::default()))),
-            Kind::Ndjson => Machine::Ndjson(Box::new(Lines::new())),
+            Kind::Watch => Machine::Watch(Box::new(Texts::new(WatchEvent::new(summarises)))),
+            Kind::Json => Machine::Json(Box::new(Texts::new(AnyText::new(summarises)))),
+            Kind::Ndjson => Machine::Ndjson(Box::new(Lines::new(summarises))),
             Kind::Sse => Machine::Sse(Box::new(EventStream::new())),
         };
         Self { machine }

@@ -36,8 +36,8 @@ enum Place {
 }
 
 impl Lines {
-    pub(super) fn new() -> Self {
-        Self { recogniser: Recogniser::new(), text: AnyText::default(), place: Place::Before }
+    pub(super) fn new(summarises: bool) -> Self {
+        Self { recogniser: Recogniser::new(), text: AnyText::new(summarises), place: Place::Before }
     }
 
     pub(super) fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {

@@ -116,9 +116,17 @@ impl<S: Subject> Texts<S> {
 }
 
 /// A text of any shape is an event, and its first characters are shown.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct AnyText {
+    /// Whether its first characters are wanted.
+    summarises: bool,
     head: Head,
+}
+
+impl AnyText {
+    pub(super) fn new(summarises: bool) -> Self {
+        Self { summarises, head: Head::default() }
+    }
 }
 
 impl Subject for AnyText {
@@ -127,7 +135,9 @@ impl Subject for AnyText {
     }
 
     fn octets(&mut self, octets: &[u8]) {
-        self.head.push(octets);
+        if self.summarises {
+            self.head.push(octets);
+        }
     }
 
     fn recognised(&self) -> bool {
@@ -135,7 +145,7 @@ impl Subject for AnyText {
     }
 
     fn whole(&mut self, span: Range<u64>) -> EventItem {
-        let data = Some(self.head.characters());
+        let data = self.summarises.then(|| self.head.characters());
         EventItem::Event { span, summary: Box::new(Summary { data, ..Summary::default() }) }
     }
 }

@@ -38,6 +38,8 @@ pub(super) struct WatchEvent {
     shape: Shape,
     kind: Type,
     object: Object,
+    /// Whether the summary is wanted.
+    summarises: bool,
     summary: Summary,
 }
 
@@ -84,7 +86,7 @@ enum Object {
 }
 
 impl WatchEvent {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(summarises: bool) -> Self {
         Self {
             depth: 0,
             member: Member::Other,
@@ -93,6 +95,7 @@ impl WatchEvent {
             shape: Shape::Null,
             kind: Type::Missing,
             object: Object::Missing,
+            summarises,
             summary: Summary::default(),
         }
     }
@@ -187,8 +190,8 @@ impl Subject for WatchEvent {
             return EventItem::Invalid { span, at, message, well_formed: true };
         }
         let mut summary = std::mem::take(&mut self.summary);
-        if let Type::Known(kind) = self.kind {
-            summary.event_type = Some(kind.to_owned());
+        if let (true, Type::Known(kind)) = (self.summarises, &self.kind) {
+            summary.event_type = Some((*kind).to_owned());
         }
         EventItem::Event { span, summary: Box::new(summary) }
     }
@@ -220,7 +223,8 @@ impl Listener for WatchEvent {
             }
             (_, Member::Object, Shape::Object) => {
                 self.object = Object::Begun;
-                self.depth = 2;
+                // What it holds only the summary needs.
+                self.depth = if self.summarises { 2 } else { 1 };
                 false
             }
             (_, Member::Object, _) => {
@@ -231,7 +235,7 @@ impl Listener for WatchEvent {
                 self.depth = 3;
                 false
             }
-            (_, member, Shape::String) => self.field(member).is_some(),
+            (_, member, Shape::String) => self.summarises && self.field(member).is_some(),
             _ => false,
         }
     }
@@ -254,7 +258,14 @@ impl Listener for WatchEvent {
 
     #[inline(never)]
     fn string(&mut self, octets: &[u8]) {
-        let found = self.literal.ending_in(octets).map(decode);
+        let literal = self.literal.ending_in(octets);
+        if let Type::Begun { .. } = self.kind
+            && let Some(known) = TYPES.into_iter().find(|known| Some(known.as_bytes()) == literal)
+        {
+            self.kind = Type::Known(known);
+            return self.literal.clear();
+        }
+        let found = literal.map(decode);
         self.literal.clear();
         if let Type::Begun { at } = self.kind {
             let known = found.as_deref().and_then(|found| TYPES.into_iter().find(|known| *known == found));

@@ -172,7 +172,7 @@ impl Exchange {
                 chunks: 0,
                 last_chunk: None,
             },
-            judge: Judge::new(self.head.id, side, task, options.check_utf8, &options.limits),
+            judge: Judge::new(self.head.id, side, task, options),
             stopped_in: None,
         };
         match side {

@@ -15,9 +15,10 @@ use std::sync::Arc;
 use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::Side;
-use crate::limits::Limits;
 use crate::report::{Event, ExchangeId, JudgedChunk};
 use crate::verdict::{Fault, Overlap, Verdict};
+
+use super::options::Options;
 
 /// What a judge is to do with a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,17 +112,12 @@ pub(super) struct Judge {
     /// The number given in advance to the open event, and the chunk it began in.
     reserved: Option<(u64, u64)>,
     check_utf8: bool,
+    summaries: bool,
     found: VecDeque<Judgement>,
 }
 
 impl Judge {
-    pub(super) fn new(
-        exchange: ExchangeId,
-        side: Side,
-        task: Task,
-        check_utf8: bool,
-        limits: &Limits,
-    ) -> Self {
+    pub(super) fn new(exchange: ExchangeId, side: Side, task: Task, options: &Options) -> Self {
         let (mode, kind) = match task {
             Task::Pass(reason) => (Mode::Off(reason), Kind::Json),
             Task::Check { kind, joined: true } => (Mode::Searching(AFTER_JOIN), kind),
@@ -137,11 +133,12 @@ impl Judge {
             skipping: false,
             waiting: VecDeque::new(),
             waiting_payload: 0,
-            max_waiting: limits.pending_chunks,
-            max_waiting_payload: limits.pending_payload,
+            max_waiting: options.limits.pending_chunks,
+            max_waiting_payload: options.limits.pending_payload,
             next_event: 1,
             reserved: None,
-            check_utf8,
+            check_utf8: options.check_utf8,
+            summaries: options.summaries,
             found: VecDeque::new(),
         }
     }
@@ -201,7 +198,8 @@ impl Judge {
             Mode::InStep => false,
             Mode::Searching(_) | Mode::Guessing { .. } => true,
         };
-        let framer = self.framer.get_or_insert_with(|| Framer::new(self.kind));
+        let make = if self.summaries { Framer::new } else { Framer::without_summaries };
+        let framer = self.framer.get_or_insert_with(|| make(self.kind));
         if self.skipping || framer.is_faulted() || (searching && framer.open().is_none()) {
             framer.resume(offset);
             self.skipping = false;

@@ -50,6 +50,8 @@ pub struct Options {
     pub keep_payload: usize,
     /// Whether a report tells payloads that are UTF-8 from others.
     pub check_utf8: bool,
+    /// Whether a report shows what is known of events besides their places.
+    pub summaries: bool,
     /// What bounds memory.
     pub limits: Limits,
 }

@@ -8,7 +8,7 @@ mod lines;
 mod streams;
 mod watches;
 
-use super::{EventItem, Framer, Kind, OpenItem};
+use super::{EventItem, Framer, Kind, OpenItem, Summary};
 
 /// What a framer made of a body.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,7 +22,10 @@ struct Reading {
 
 /// Reads a body in pieces.
 fn read<'a>(kind: Kind, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
-    let mut framer = Framer::new(kind);
+    read_by(Framer::new(kind), pieces)
+}
+
+fn read_by<'a>(mut framer: Framer, pieces: impl IntoIterator<Item = &'a [u8]>) -> Reading {
     let mut items = Vec::new();
     let mut offset = 0;
     let mut length = 0;
@@ -50,13 +53,30 @@ fn whole(kind: Kind, body: &[u8]) -> Reading {
     read(kind, [body])
 }
 
-/// Reads a body whole, octet by octet, and at every cut: always the same.
+impl Reading {
+    /// The same without what is known of the events.
+    fn without_summaries(mut self) -> Self {
+        for item in self.items.iter_mut().chain(&mut self.last) {
+            if let EventItem::Event { summary, .. } = item {
+                **summary = Summary::default();
+            }
+        }
+        self
+    }
+}
+
+/// Reads a body whole, octet by octet, and at every cut: always the same, and
+/// the same without summaries.
 fn everyhow(kind: Kind, body: &[u8]) -> Reading {
     let reading = whole(kind, body);
     assert_eq!(reading, read(kind, body.chunks(1)), "{kind:?} octet by octet: {}", body.escape_ascii());
     for cut in 1..body.len() {
         let (front, back) = body.split_at(cut);
         assert_eq!(reading, read(kind, [front, back]), "{kind:?} cut at {cut}: {}", body.escape_ascii());
+    }
+    for pieces in [vec![body], body.chunks(1).collect()] {
+        let bare = read_by(Framer::without_summaries(kind), pieces).without_summaries();
+        assert_eq!(whole(kind, body).without_summaries(), bare, "{kind:?}: {}", body.escape_ascii());
     }
     reading
 }
@@ -152,5 +172,15 @@ fn offsets_at_the_end_of_their_range_overflow_nothing() {
             while framer.read(&mut octets, &mut offset).is_some() {}
             framer.finish();
         }
+    }
+}
+
+#[test]
+fn nothing_is_kept_of_events_where_nobody_asks() {
+    let watch: &[u8] = br#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a"}}}"#;
+    for (kind, body) in [(Kind::Watch, watch), (Kind::Json, b"[1] "), (Kind::Ndjson, b"{}\n")] {
+        let reading = read_by(Framer::without_summaries(kind), [body]);
+        let [EventItem::Event { summary, .. }] = reading.items.as_slice() else { panic!("{reading:?}") };
+        assert_eq!(**summary, Summary::default(), "{kind:?}");
     }
 }
