@@ -207,7 +207,7 @@ pub fn check(talk: &Conversation, travel: &Travel, until: usize, close: Close) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn what_was_sent_is_found(plans in plans(3), pipelined: bool, travel in travels(), fin: bool) {

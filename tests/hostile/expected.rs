@@ -98,6 +98,9 @@ fn begins_event(body: &Body, content: Content, number: usize) -> bool {
     let space: &[u8] = if matches!(content, Content::Sse(_)) { b"" } else { b" \t\r\n" };
     let mut octets = body.chunks[number].payload.clone();
     let first = octets.find(|at| !space.contains(&body.octets[*at]));
+    // A number or a string may be the rest of one.
+    let shape: &[u8] = if content == Content::Ndjson { b"{[" } else { b"{" };
+    let first = first.filter(|at| matches!(content, Content::Sse(_)) || shape.contains(&body.octets[*at]));
     first.is_some_and(|first| body.items.iter().any(|item| item.event.is_some() && item.span.start == first))
 }
 
@@ -132,6 +135,14 @@ pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) 
             && (item.whole_at <= body.octets.len() || end == BodyEnd::Complete);
         first < listed && in_step[first] && (from..item.span.start).all(has) && comes
     };
+    // Of what came only of its comment, nobody can know that it was an event.
+    let only_comment = |item: &Item| {
+        let came = item.span.clone().take_while(|octet| has(*octet)).count();
+        let text = &body.octets[item.span.clone()];
+        let line = text.iter().take_while(|octet| !b"\r\n".contains(octet)).count();
+        let end = if let Content::Sse(end) = content { end.len() } else { 0 };
+        text[0] == b':' && came <= line + end
+    };
     let events: Vec<usize> = body
         .items
         .iter()
@@ -147,6 +158,7 @@ pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) 
                 .iter()
                 .enumerate()
                 .filter(|(_, item)| chunk.payload.clone().any(|octet| item.span.contains(&octet)))
+                .filter(|(_, item)| whole(item) || !only_comment(item))
                 .map(|(place, _)| place)
                 .collect();
             let verdict = if !checked {

@@ -71,12 +71,32 @@ fn unambiguous(plans: Vec<Plan>) -> Vec<Plan> {
 
 const FAILS: [&str; 4] = ["several", "part", "mixed", "invalid"];
 
+/// Whether octets begin with a chunk by the rule for joining a stream.
+fn looks_like_a_chunk(octets: &[u8]) -> bool {
+    let size_line = |octets: &[u8]| {
+        let digits = octets.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
+        let end = octets.iter().position(|octet| *octet == b'\n')?;
+        let size = usize::from_str_radix(std::str::from_utf8(&octets[..digits]).ok()?, 16).ok()?;
+        (matches!(octets[digits], b'\r' | b'\n' | b';' | b' ')).then_some((size, end + 1))
+    };
+    let Some((size, len)) = size_line(octets).filter(|(size, _)| *size > 0) else { return false };
+    let behind = octets.get(len + size..).and_then(|behind| behind.strip_prefix(b"\r\n"));
+    behind.is_some_and(|behind| size_line(behind).is_some())
+}
+
 /// What is listed was sent: at its place, with its size, its octets.
 fn nothing_is_invented(what: &str, found: &Found, body: &Body, content: Content, talk: &Conversation) {
     let whole = Captured { frames: vec![Some(1); talk.server.len()], known: talk.server.len(), close: Close::Open };
     let truth = expect(body, content, true, &whole);
     let listed: Vec<_> = found.chunks.iter().filter(|judged| judged.side == Side::Response).collect();
     let mut base = None;
+    if let Some(first) = listed.first().map(|judged| usize::try_from(judged.chunk.at).unwrap())
+        && body.chunks.iter().all(|sent| sent.at != first)
+        && looks_like_a_chunk(&talk.server[first..])
+    {
+        // By chance, as the rule has it.
+        return;
+    }
     for judged in &listed {
         let chunk = &judged.chunk;
         let number = body.chunks.iter().position(|sent| sent.at as u64 == chunk.at);
@@ -101,18 +121,25 @@ fn nothing_is_invented(what: &str, found: &Found, body: &Body, content: Content,
                 chunk.at,
                 judged.verdict
             );
-        } else if verdict == "one" {
+        } else if verdict == "one" && !matches!(content, Content::Sse(_)) {
             same(&format!("{what}: chunk {}", chunk.index), truth, "one");
         }
     }
     for event in &found.events {
         let base = base.expect("an event has chunks");
         let (offset, size) = (event.offset + base, event.size);
+        // Behind a hole the last fields of a stream's event look like one.
+        let tail = matches!(content, Content::Sse(_));
         let item = body.items.iter().find(|item| {
-            item.event.is_some() && (item.span.start as u64, item.span.len() as u64) == (offset, size)
+            item.event.is_some()
+                && item.span.end as u64 == offset + size
+                && (item.span.start as u64 == offset || (tail && (item.span.start as u64) < offset))
         });
         let item = item.unwrap_or_else(|| panic!("{what}: no event was sent at {offset}: {event:?}"));
         let label = item.event.as_ref().unwrap();
+        if item.span.start as u64 != offset {
+            continue;
+        }
         same(what, &event.summary.event_type, &label.event_type);
         same(what, &event.summary.name, &label.name);
         same(what, &event.summary.data, &label.data);
@@ -140,8 +167,9 @@ fn strictly(found: &Found, body: &Body, content: Content, capture: &Captured, ta
         let lost_before = (0..chunk.at as usize).any(|at| capture.frames[at].is_none());
         let open = expected.events.is_empty() && matches!(expected.verdict, "part" | "mixed");
         let verdict = judged.verdict.name();
-        let forgiven = lost_before
-            && (matches!(content, Content::Sse(_)) || (open && verdict == "unverified"));
+        let stream = matches!(content, Content::Sse(_));
+        let forgiven = (lost_before && (stream || (open && verdict == "unverified")))
+            || (stream && expected.verdict == "part" && verdict == "unverified");
         // Without its line end, nobody knows whether a line's text goes on.
         let line = matches!(content, Content::Ndjson) && verdict == "unverified" && !lost_before;
         assert!(
@@ -216,7 +244,7 @@ fn check_one(plan: &Plan, travel: &Travel, losses: &[(u16, Loss)], close: Close)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2000, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_body_that_lost_octets_is_read_as_the_contract_says(
