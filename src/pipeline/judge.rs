@@ -218,7 +218,7 @@ impl Judge {
         }
         while let Some(item) = self.framer.read(&mut octets, &mut offset) {
             self.item(item);
-            if self.skipping {
+            if self.skipping || matches!(self.mode, Mode::Off(_)) {
                 return;
             }
         }

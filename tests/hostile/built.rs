@@ -179,8 +179,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         3 => places().prop_map(Cuts::At),
         3 => places().prop_map(Cuts::Both),
     ];
-    let delimited =
-        prop_oneof![8 => Just(Delimited::Chunked), 1 => Just(Delimited::Length), 1 => Just(Delimited::NoBody)];
+    let delimited = prop_oneof![8 => Just(Delimited::Chunked), 1 => Just(Delimited::Length), 1 => Just(Delimited::NoBody)];
     (
         content,
         prop::collection::vec(part, 0..8),
@@ -223,7 +222,8 @@ fn part(content: Content, part: Part, number: usize, out: &mut Vec<u8>, items: &
             let fill = "}{\\\"\\u00e9\u{fc},".chars().cycle().take(usize::from(n) * 12 / 8 * 8);
             // Escapes are never cut: a whole number of periods.
             let period = "}{\\\"\\u00e9\u{fc},";
-            let fill: String = fill.take(usize::from(n) / period.chars().count() * period.chars().count()).collect();
+            let fill: String =
+                fill.take(usize::from(n) / period.chars().count() * period.chars().count()).collect();
             let object = format!(
                 "{{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{{\"name\":\"{name}\"}},\"x\":[1,{{}},\"{fill}\"]}}"
             );
@@ -252,8 +252,7 @@ fn part(content: Content, part: Part, number: usize, out: &mut Vec<u8>, items: &
                 3 => format!("{{\"n\":{{\"n\":{{}}}},\"x\":\"{fill}\"}}"),
                 _ => format!("{{\"n\":{number},\"x\":\"{fill}\"}}"),
             };
-            let label =
-                Label { data: Some(text.chars().take(120).collect()), ..Label::default() };
+            let label = Label { data: Some(text.chars().take(120).collect()), ..Label::default() };
             item(&text, if style & 64 == 0 { "\n" } else { " \r\n" }, Some(label), true);
         }
         (Content::Sse(end), Part::Event(style, n)) => {
@@ -322,7 +321,7 @@ fn chunks(out: &mut Vec<u8>, octets: Vec<u8>, items: Vec<Item>, plan: &Plan) -> 
     let len = octets.len();
     let mut edges: Vec<usize> = Vec::new();
     let places = |places: &[u16]| -> Vec<usize> {
-        places.iter().map(|place| usize::from(*place) * len >> 16).collect()
+        places.iter().map(|place| (usize::from(*place) * len) >> 16).collect()
     };
     // The line end behind an event is its chunk's.
     let behind = |item: &Item| {
@@ -467,9 +466,7 @@ pub fn segment(side: Side, flags: Flags, at: [usize; 2], payload: &[u8], ack: bo
     let ends = ["10.0.0.1:40000".parse().unwrap(), "10.0.0.2:8001".parse().unwrap()];
     let me = usize::from(side == Side::Server);
     // Offset 0 follows the SYN.
-    let number = |end: usize| {
-        ISNS[end].wrapping_add(u32::try_from(at[end]).unwrap()).wrapping_add(1)
-    };
+    let number = |end: usize| ISNS[end].wrapping_add(u32::try_from(at[end]).unwrap()).wrapping_add(1);
     Sent {
         seconds: 1_700_000_000,
         micros: 0,

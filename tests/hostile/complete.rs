@@ -8,7 +8,8 @@ use chunkscope::report::{self, ExchangeVerdict, Expect};
 use proptest::prelude::*;
 
 use crate::built::{
-    Body, Close, Content, Conversation, Delimited, SentExchange, Travel, build, delivered, plans, send, travels,
+    Body, Close, Content, Conversation, Delimited, Part, Plan, SentExchange, Travel, build, delivered, plans,
+    send, travels,
 };
 use crate::expected::{Captured, Expected, expect};
 use crate::record::{Found, record};
@@ -16,10 +17,7 @@ use crate::segments;
 
 /// Fails naming the place, where two things differ that should be the same.
 #[track_caller]
-pub fn same<T: PartialEq + Debug, U: Debug>(what: &str, found: T, expected: U)
-where
-    T: PartialEq<U>,
-{
+pub fn same<T: Debug + PartialEq<U>, U: Debug>(what: &str, found: T, expected: U) {
     assert!(found == expected, "{what}: found {found:?}, expected {expected:?}");
 }
 
@@ -56,7 +54,8 @@ pub fn chunks(what: &str, found: &[report::JudgedChunk], body: &Body, expected: 
 /// Holds the events against those that must be.
 pub fn events(what: &str, found: &Found, body: &Body, expected: &Expected) {
     same(&format!("{what}: events"), found.events.len(), expected.events.len());
-    let holder = |octet: usize| body.chunks.iter().position(|c| c.payload.contains(&octet)).unwrap() as u64 + 1;
+    let holder =
+        |octet: usize| body.chunks.iter().position(|c| c.payload.contains(&octet)).unwrap() as u64 + 1;
     for (number, (event, place)) in found.events.iter().zip(&expected.events).enumerate() {
         let (item, what) = (&body.items[*place], format!("{what}, event {}", number + 1));
         let label = item.event.as_ref().unwrap();
@@ -166,7 +165,8 @@ fn exchange(number: usize, found: &Found, sent: &SentExchange, talk: &Conversati
         same(&what, last.size_line.as_slice(), sent.body.last_line.as_bytes());
         same(&what, &last.trailers, &sent.body.trailers);
     }
-    let failed = expected.chunks.iter().any(|c| matches!(c.verdict, "several" | "part" | "mixed" | "invalid"));
+    let failed =
+        expected.chunks.iter().any(|c| matches!(c.verdict, "several" | "part" | "mixed" | "invalid"));
     let unverified = expected.chunks.iter().any(|c| c.verdict == "unverified")
         || (expected.end == BodyEnd::Lost && kind.is_some());
     let checked = expected.chunks.iter().any(|c| c.verdict == "one");
@@ -206,8 +206,21 @@ pub fn check(talk: &Conversation, travel: &Travel, until: usize, close: Close) {
     }
 }
 
+/// Without blocks of a stream that have fields but no data: cut, they look like
+/// parts of events.
+fn decided(mut plans: Vec<Plan>) -> Vec<Plan> {
+    for plan in plans.iter_mut().filter(|plan| matches!(plan.content, Content::Sse(_))) {
+        for part in &mut plan.parts {
+            if let Part::Space(style) | Part::NonEvent(style) = part {
+                *part = Part::Space(*style % 3 % 2);
+            }
+        }
+    }
+    plans
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(1500))]
 
     #[test]
     fn what_was_sent_is_found(plans in plans(3), pipelined: bool, travel in travels(), fin: bool) {
@@ -225,8 +238,8 @@ proptest! {
             Close::ServerFin, Close::ServerRst, Close::ClientFin, Close::ClientRst, Close::Open,
         ]),
     ) {
-        let talk = build(&plans, false);
-        let until = (usize::from(until) * talk.server.len() >> 16).max(1);
+        let talk = build(&decided(plans), false);
+        let until = ((usize::from(until) * talk.server.len()) >> 16).max(1);
         check(&talk, &travel, until, close);
     }
 }

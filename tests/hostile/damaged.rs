@@ -178,7 +178,7 @@ fn damages() -> impl Strategy<Value = Vec<Damage>> {
 }
 
 fn damage(octets: &mut Vec<u8>, damage: &Damage) {
-    let place = |at: u16| usize::from(at) * octets.len() >> 16;
+    let place = |at: u16| (usize::from(at) * octets.len()) >> 16;
     match *damage {
         Damage::Flip(at, mask) => {
             let at = place(at);
@@ -202,9 +202,7 @@ fn damage(octets: &mut Vec<u8>, damage: &Damage) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 1000, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(crate::config(1000))]
 
     #[test]
     fn token_soup_gives_a_report_that_adds_up(moves in moves()) {
@@ -224,9 +222,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 60, max_shrink_iters: 100, failure_persistence: None, ..ProptestConfig::default()
-    })]
+    #![proptest_config(crate::config(60))]
 
     #[test]
     fn token_soup_gives_a_report_of_the_schema(moves in moves()) {

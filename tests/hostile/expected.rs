@@ -107,15 +107,24 @@ fn begins_event(body: &Body, content: Content, number: usize) -> bool {
 /// What must be found, if the chunks are checked (`checked`).
 pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) -> Expected {
     let (listed, end, last) = framing(body, capture);
-    let stream_at = |octet: usize| {
-        let chunk = body.chunks.iter().find(|chunk| chunk.payload.contains(&octet)).unwrap();
-        chunk.payload_at() + octet - chunk.payload.start
-    };
-    let holder = |octet: usize| body.chunks.iter().position(|chunk| chunk.payload.contains(&octet)).unwrap();
-    let has = |octet: usize| {
-        let at = stream_at(octet);
-        holder(octet) < listed && at < capture.known && capture.frames[at].is_some()
-    };
+    // Octet by octet: the chunk that holds it, and whether it was captured.
+    let holders: Vec<usize> = body
+        .chunks
+        .iter()
+        .enumerate()
+        .flat_map(|(number, c)| c.payload.clone().map(move |_| number))
+        .collect();
+    let holder = |octet: usize| holders[octet];
+    let came: Vec<bool> = holders
+        .iter()
+        .enumerate()
+        .map(|(octet, number)| {
+            let chunk = &body.chunks[*number];
+            let at = chunk.payload_at() + octet - chunk.payload.start;
+            *number < listed && at < capture.known && capture.frames[at].is_some()
+        })
+        .collect();
+    let has = |octet: usize| came[octet];
     // In step: chunk by chunk, whether reading goes from item to item there.
     let lacks: Vec<bool> = body.chunks[..listed]
         .iter()
@@ -127,7 +136,7 @@ pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) 
         in_step[number] = before || begins_event(body, content, number);
     }
     // An item is read if reading was in step where it begins, and stays so.
-    let whole = |item: &Item| {
+    let is_whole = |item: &Item| {
         let first = holder(item.span.start);
         let from = body.chunks[first].payload.start;
         let ends = item.whole_at.min(body.octets.len());
@@ -135,6 +144,7 @@ pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) 
             && (item.whole_at <= body.octets.len() || end == BodyEnd::Complete);
         first < listed && in_step[first] && (from..item.span.start).all(has) && comes
     };
+    let wholes: Vec<bool> = body.items.iter().map(is_whole).collect();
     // Of what came only of its comment, nobody can know that it was an event.
     let only_comment = |item: &Item| {
         let came = item.span.clone().take_while(|octet| has(*octet)).count();
@@ -147,7 +157,8 @@ pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) 
         .items
         .iter()
         .enumerate()
-        .filter(|(_, item)| checked && item.event.is_some() && whole(item))
+        .filter(|(_, item)| checked && item.event.is_some())
+        .filter(|(place, _)| wholes[*place])
         .map(|(place, _)| place)
         .collect();
     let chunks = (0..listed)
@@ -157,8 +168,10 @@ pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) 
                 .items
                 .iter()
                 .enumerate()
-                .filter(|(_, item)| chunk.payload.clone().any(|octet| item.span.contains(&octet)))
-                .filter(|(_, item)| whole(item) || !only_comment(item))
+                .filter(|(_, item)| {
+                    item.span.start.max(chunk.payload.start) < item.span.end.min(chunk.payload.end)
+                })
+                .filter(|(place, item)| wholes[*place] || !only_comment(item))
                 .map(|(place, _)| place)
                 .collect();
             let verdict = if !checked {
@@ -171,16 +184,18 @@ pub fn expect(body: &Body, content: Content, checked: bool, capture: &Captured) 
                 "unverified"
             } else {
                 let holds_end = |place: &&usize| chunk.payload.contains(&(body.items[**place].span.end - 1));
-                let faulty = touching.iter().filter(holds_end).any(|place| body.items[*place].event.is_none());
-                let wholes = touching
+                let faulty =
+                    touching.iter().filter(holds_end).any(|place| body.items[*place].event.is_none());
+                let inside = touching
                     .iter()
                     .filter(|place| {
                         let item = &body.items[**place];
-                        let inside = item.span.clone().all(|octet| chunk.payload.contains(&octet));
-                        inside && (whole(item) || !matches!(content, Content::Ndjson))
+                        let inside =
+                            chunk.payload.start <= item.span.start && item.span.end <= chunk.payload.end;
+                        inside && (wholes[**place] || !matches!(content, Content::Ndjson))
                     })
                     .count();
-                match (touching.len(), wholes) {
+                match (touching.len(), inside) {
                     _ if faulty => "invalid",
                     (0, _) if matches!(content, Content::Sse(_)) => "unchecked",
                     (0, _) => "invalid",

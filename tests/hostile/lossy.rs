@@ -37,7 +37,7 @@ fn lose(sent: &mut Vec<Sent>, losses: &[(u16, Loss)], may: impl Fn(&Sent) -> boo
         let mut able: Vec<&mut Sent> =
             sent.iter_mut().filter(|one| !one.payload.is_empty() && may(one)).collect();
         let len = able.len();
-        let Some(one) = able.get_mut(usize::from(*place) * len >> 16) else { return };
+        let Some(one) = able.get_mut((usize::from(*place) * len) >> 16) else { return };
         match loss {
             Loss::All => one.payload.clear(),
             Loss::Behind(octets) => one.payload.truncate(usize::from(*octets)),
@@ -49,7 +49,7 @@ fn lose(sent: &mut Vec<Sent>, losses: &[(u16, Loss)], may: impl Fn(&Sent) -> boo
         }
         // It acknowledged something: only the octets are lost, with the packet.
         sent.retain(|one| {
-            !(one.payload.is_empty() && one.source.port() == 8001 && !one.flags.fin && !one.flags.syn)
+            one.source.port() != 8001 || !one.payload.is_empty() || one.flags.fin || one.flags.syn
         });
     }
 }
@@ -77,16 +77,17 @@ fn looks_like_a_chunk(octets: &[u8]) -> bool {
         let digits = octets.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
         let end = octets.iter().position(|octet| *octet == b'\n')?;
         let size = usize::from_str_radix(std::str::from_utf8(&octets[..digits]).ok()?, 16).ok()?;
-        (matches!(octets[digits], b'\r' | b'\n' | b';' | b' ')).then_some((size, end + 1))
+        matches!(octets.get(digits), Some(b'\r' | b'\n' | b';' | b' ')).then_some((size, end + 1))
     };
     let Some((size, len)) = size_line(octets).filter(|(size, _)| *size > 0) else { return false };
     let behind = octets.get(len + size..).and_then(|behind| behind.strip_prefix(b"\r\n"));
-    behind.is_some_and(|behind| size_line(behind).is_some())
+    behind.is_some_and(|behind| behind.is_empty() || size_line(behind).is_some())
 }
 
 /// What is listed was sent: at its place, with its size, its octets.
 fn nothing_is_invented(what: &str, found: &Found, body: &Body, content: Content, talk: &Conversation) {
-    let whole = Captured { frames: vec![Some(1); talk.server.len()], known: talk.server.len(), close: Close::Open };
+    let whole =
+        Captured { frames: vec![Some(1); talk.server.len()], known: talk.server.len(), close: Close::Open };
     let truth = expect(body, content, true, &whole);
     let listed: Vec<_> = found.chunks.iter().filter(|judged| judged.side == Side::Response).collect();
     let mut base = None;
@@ -169,7 +170,7 @@ fn strictly(found: &Found, body: &Body, content: Content, capture: &Captured, ta
         let verdict = judged.verdict.name();
         let stream = matches!(content, Content::Sse(_));
         let forgiven = (lost_before && (stream || (open && verdict == "unverified")))
-            || (stream && expected.verdict == "part" && verdict == "unverified");
+            || (stream && verdict == "unverified");
         // Without its line end, nobody knows whether a line's text goes on.
         let line = matches!(content, Content::Ndjson) && verdict == "unverified" && !lost_before;
         assert!(
@@ -182,7 +183,8 @@ fn strictly(found: &Found, body: &Body, content: Content, capture: &Captured, ta
     same("chunks", listed.len(), expected.chunks.len());
     if !matches!(content, Content::Sse(_)) {
         let spans: Vec<_> = found.events.iter().map(|event| event.offset).collect();
-        let expected: Vec<_> = expected.events.iter().map(|place| body.items[*place].span.start as u64).collect();
+        let expected: Vec<_> =
+            expected.events.iter().map(|place| body.items[*place].span.start as u64).collect();
         same("events", &spans, &expected);
     }
 }
@@ -221,7 +223,10 @@ fn check_one(plan: &Plan, travel: &Travel, losses: &[(u16, Loss)], close: Close)
     lose(&mut sent, losses, |segment| {
         segment.source.port() == 8001 && segment.seq.wrapping_sub(first) as usize >= one.head.end
     });
-    let capture = Captured { frames: delivered(&talk, &sent), known: talk.server.len(), close };
+    let frames = delivered(&talk, &sent);
+    // One octet that was only acknowledged may be a FIN.
+    let fin = close != Close::ServerFin && matches!(frames.as_slice(), [.., Some(_), None]);
+    let capture = Captured { known: frames.len() - usize::from(fin), frames, close };
     let record = record(&segments::write(&sent));
     let content = one.plan.content;
     let found = &record.exchanges[&(0, 0)];
@@ -244,7 +249,7 @@ fn check_one(plan: &Plan, travel: &Travel, losses: &[(u16, Loss)], close: Close)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, max_shrink_iters: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config(2000))]
 
     #[test]
     fn a_body_that_lost_octets_is_read_as_the_contract_says(
@@ -276,7 +281,10 @@ proptest! {
             let Some(chunk) = found.chunks.iter().find(|judged| judged.side == Side::Response) else { continue };
             let at = chunk.chunk.at as usize;
             let sender = talk.exchanges.iter().find(|one| (one.head.end..one.body.end).contains(&at));
-            let sender = sender.expect("a chunk lies in a body");
+            let Some(sender) = sender else {
+                assert!(looks_like_a_chunk(&talk.server[at..]), "a chunk at {at}");
+                continue;
+            };
             nothing_is_invented(&format!("{id:?}"), found, &sender.body, sender.plan.content, &talk);
         }
     }

@@ -14,3 +14,17 @@ mod record;
 mod schema;
 #[path = "../support/segments.rs"]
 mod segments;
+
+use proptest::test_runner::{Config, RngSeed};
+
+/// The same cases at each run; others with another number in `HOSTILE_SEED`.
+fn config(cases: u32) -> Config {
+    let seed = std::env::var("HOSTILE_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    Config {
+        cases,
+        max_shrink_iters: 400,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..Config::default()
+    }
+}
