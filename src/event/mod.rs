@@ -128,6 +128,12 @@ pub struct OpenItem {
     /// Whether it consists of comments only, so far: if an empty line comes
     /// next, it is filler.
     pub filler_only: bool,
+    /// Behind its last octet, where all of its octets were read and only its
+    /// line end is due; `u64::MAX` where it goes on for all that is known.
+    pub end: u64,
+    /// Whether what comes next decides if it goes on, or is an event at all: a
+    /// line whose text can end here, a block without data.
+    pub undecided: bool,
 }
 
 /// Finds the events of one body.

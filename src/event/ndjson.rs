@@ -123,12 +123,13 @@ impl Lines {
     }
 
     pub(super) fn open(&self) -> Option<OpenItem> {
-        match self.place {
-            Place::Inside { start, .. } | Place::Behind(Range { start, .. }) => {
-                Some(OpenItem { start, recognised: true, filler_only: false })
-            }
-            Place::Before | Place::Faulted => None,
-        }
+        let (start, end, undecided) = match self.place {
+            Place::Inside { start, .. } => (start, u64::MAX, self.recogniser.ends_here()),
+            Place::Behind(Range { start, end }) => (start, end, true),
+            Place::Before | Place::Faulted => return None,
+        };
+        // A part of a line can look like the beginning of one, up to its end.
+        Some(OpenItem { start, recognised: false, filler_only: false, end, undecided })
     }
 
     pub(super) fn resume(&mut self) {

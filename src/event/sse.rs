@@ -140,6 +140,8 @@ impl EventStream {
             start: block.start,
             recognised: block.data && !block.stray,
             filler_only: !block.field,
+            end: u64::MAX,
+            undecided: !block.data,
         })
     }
 

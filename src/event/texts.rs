@@ -91,7 +91,13 @@ impl<S: Subject> Texts<S> {
         let Place::Inside { start, .. } = self.place else {
             return None;
         };
-        Some(OpenItem { start, recognised: self.subject.recognised(), filler_only: false })
+        Some(OpenItem {
+            start,
+            recognised: self.subject.recognised(),
+            filler_only: false,
+            end: u64::MAX,
+            undecided: self.recogniser.ends_here(),
+        })
     }
 
     pub(super) fn resume(&mut self) {

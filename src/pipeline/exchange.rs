@@ -280,7 +280,7 @@ impl Exchange {
         progress.body.end = end;
         progress.body.end_stamp = stamp;
         progress.body.reset = reset;
-        progress.judge.finish(end == BodyEnd::Complete);
+        progress.judge.finish(end);
         let chunked = progress.body.framing == Some(Framing::Chunked);
         let stopped_in = progress.stopped_in;
         self.take_judgements(side, options, emit);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::event::{EventItem, Framer, Kind, OpenItem};
-use crate::http::Side;
+use crate::http::{BodyEnd, Side};
 use crate::report::{Event, ExchangeId, JudgedChunk};
 use crate::verdict::{Fault, Overlap, Verdict};
 
@@ -72,6 +72,9 @@ const AFTER_JOIN: &str =
     "the stream was joined in the middle: nobody can know how the event that this chunk goes on with began";
 const AFTER_LOSS: &str =
     "the capture lost octets before: nobody can know how the event that this chunk goes on with began";
+
+const UNDECIDED: &str =
+    "the capture lost octets behind: nobody can know whether what this chunk ends with is whole";
 
 /// A chunk whose verdict isn't known yet.
 #[derive(Debug)]
@@ -159,16 +162,16 @@ impl Judge {
         }
     }
 
-    /// The body is over; `complete` if as its framing says.
-    pub(super) fn finish(&mut self, complete: bool) {
-        if complete
+    /// The body is over.
+    pub(super) fn finish(&mut self, end: BodyEnd) {
+        if end == BodyEnd::Complete
             && !self.skipping
             && !matches!(self.mode, Mode::Off(_))
             && let Some(item) = self.framer.as_mut().and_then(Framer::finish)
         {
             self.item(item);
         }
-        self.drop_open_item();
+        self.drop_open_item(end == BodyEnd::Lost);
         if let Mode::Guessing { .. } = self.mode {
             self.settle(false);
         }
@@ -220,7 +223,7 @@ impl Judge {
         }
         while let Some(item) = self.framer.as_mut().and_then(|framer| framer.read(&mut octets, &mut offset)) {
             self.item(item);
-            if self.skipping {
+            if self.skipping || matches!(self.mode, Mode::Off(_)) {
                 return;
             }
         }
@@ -346,7 +349,7 @@ impl Judge {
         if matches!(self.mode, Mode::Off(_)) {
             return;
         }
-        self.drop_open_item();
+        self.drop_open_item(true);
         self.skipping = true;
         match &mut self.mode {
             Mode::InStep => self.mode = Mode::Searching(AFTER_LOSS),
@@ -355,17 +358,23 @@ impl Judge {
         }
     }
 
-    /// What is open will never be whole: chunks that hold octets of it hold a part.
-    fn drop_open_item(&mut self) {
+    /// What is open will never be whole: chunks that hold octets of it hold a
+    /// part. But where the capture `lost` what would tell whether it ends there,
+    /// nobody can know.
+    fn drop_open_item(&mut self, lost: bool) {
         self.reserved = None;
         if matches!(self.mode, Mode::Off(_)) || self.skipping {
             return;
         }
         let Some(open) = self.open() else { return };
-        for waiting in touched(&mut self.waiting, &(open.start..u64::MAX)) {
+        let from = self.waiting.partition_point(|waiting| waiting.range.end <= open.start);
+        for waiting in self.waiting.range_mut(from..) {
             if open.filler_only {
                 waiting.filler = true;
-            } else {
+            } else if open.undecided && lost {
+                waiting.unknown.get_or_insert(UNDECIDED);
+            } else if waiting.range.start < open.end {
+                // That it isn't whole is a matter of what comes behind it.
                 waiting.overlap.add(&waiting.range, &(open.start..u64::MAX));
             }
         }

@@ -66,6 +66,21 @@ fn where_the_request_was_not_seen_a_json_body_that_starts_with_a_watch_event_is_
 }
 
 #[test]
+fn a_body_that_starts_with_something_else_is_no_watch_though_an_event_follows_in_its_chunk() {
+    for behind in [event("a"), event("a").replace("}}}", "")] {
+        let exchange = talk()
+            .client_lost(30)
+            .server(HEAD)
+            .chunk(format!("{{\"items\":[]}}\n{behind}"))
+            .client_acks()
+            .exchange();
+        assert_eq!(exchange["expect"], json!(null));
+        assert_eq!(exchange.verdicts(), ["unchecked"]);
+        assert!(exchange.events().is_empty());
+    }
+}
+
+#[test]
 fn any_other_response_is_listed_and_unchecked() {
     let exchange = stream_of("text/html").chunk("<p>").server(LAST).exchange();
     assert_eq!(exchange.verdicts(), ["unchecked"]);
@@ -145,4 +160,54 @@ fn a_json_event_has_data_and_may_span_lines() {
     assert_eq!(exchange.verdicts(), ["one", "one"]);
     assert_eq!(exchange.events()[1]["data"], "[1]");
     assert!(exchange.events()[0]["type"].is_null());
+}
+
+#[test]
+fn a_line_whose_end_was_lost_is_not_held_against_its_sender() {
+    let exchange = stream_of("application/x-ndjson")
+        .chunk("{\"a\":1}")
+        .server("8\r\n")
+        .server_lost(1)
+        .server("{\"b\":2}\r\n")
+        .chunk("\n{\"c\":3}\n")
+        .server(LAST)
+        .client_acks()
+        .exchange();
+    assert_eq!(exchange.verdicts()[..2], ["unverified", "unverified"]);
+    assert!(exchange.violations().is_empty());
+}
+
+#[test]
+fn white_space_behind_a_line_that_never_ended_is_no_part_of_it() {
+    let exchange = stream_of("application/x-ndjson").chunk("[1]").chunk(" ").server_fin().exchange();
+    assert_eq!(exchange.verdicts(), ["part", "invalid"]);
+}
+
+#[test]
+fn a_chunk_behind_a_hole_that_begins_inside_a_line_begins_no_event() {
+    let exchange = stream_of("application/x-ndjson")
+        .server("3\r\n{\"")
+        .server_lost(1)
+        .server("\r\n")
+        .chunk("\":")
+        .server("a\r\n{\"b\":")
+        .server("[]}}\n\r\n")
+        .chunk("[1]\n")
+        .server(LAST)
+        .client_acks()
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["unverified", "unverified", "unverified", "one"]);
+}
+
+#[test]
+fn a_block_without_data_before_a_hole_may_be_no_event() {
+    let exchange = stream_of("text/event-stream")
+        .chunk("event: a\n")
+        .server("3\r\n")
+        .server_lost(1)
+        .server("\n\n\r\n")
+        .server(LAST)
+        .client_acks()
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["unverified", "unverified"]);
 }

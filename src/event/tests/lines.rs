@@ -52,7 +52,7 @@ fn an_event_is_whole_at_its_line_end() {
     let reading = everyhow(Kind::Ndjson, b"{\"a\":1}\r\n\n \t\r\n  [2] \n3");
     assert_eq!(spans(&reading), [0..7, 16..19, 21..22]);
     assert_eq!(reading.items.len(), 2);
-    assert_eq!(reading.open.map(|open| (open.start, open.recognised)), Some((21, true)));
+    assert_eq!(reading.open.map(|open| (open.start, open.recognised)), Some((21, false)));
     let reading = everyhow(Kind::Ndjson, b"{\"a\":1} ");
     assert!(reading.items.is_empty());
     assert_eq!(reading.open.map(|open| open.start), Some(0));

@@ -172,8 +172,11 @@ fn blocks_without_data_are_filler() {
 #[test]
 fn an_open_block_says_whether_it_is_comments_only() {
     let open = |body: &[u8]| everyhow(Kind::Sse, body).open;
-    let comments = |start| Some(OpenItem { start, recognised: false, filler_only: true });
-    let fields = |start| Some(OpenItem { start, recognised: false, filler_only: false });
+    let item = |start, recognised, filler_only| {
+        Some(OpenItem { start, recognised, filler_only, end: u64::MAX, undecided: !recognised })
+    };
+    let comments = |start| item(start, false, true);
+    let fields = |start| item(start, false, false);
     assert_eq!(open(b""), None);
     assert_eq!(open(b"data: x\n\n"), None);
     assert_eq!(open(b"data: x\r\n\r\n"), None);
@@ -181,7 +184,7 @@ fn an_open_block_says_whether_it_is_comments_only() {
     assert_eq!(open(b"\n: a\r\n: b\r\n"), comments(1));
     assert_eq!(open(b": a\nd"), fields(0));
     assert_eq!(open(b"data: x\n\nevent: y\n: c\n"), fields(9));
-    assert_eq!(open(b": a\ndata:"), Some(OpenItem { start: 0, recognised: true, filler_only: false }));
+    assert_eq!(open(b": a\ndata:"), item(0, true, false));
 }
 
 #[test]
