@@ -260,8 +260,7 @@ fn join(
 
 /// The time of a capture's first packet; what can't be read is told of later.
 fn first_time(input: &Input, limits: &Limits) -> Option<Timestamp> {
-    let mut reader = CaptureReader::open(open(input).ok()?, limits, 1).ok()?;
-    reader.next_frame().ok()??.stamp.at
+    CaptureReader::open(open(input).ok()?, limits, 1).ok()?.first_time().ok()?
 }
 
 fn formats(settings: &Settings) -> impl Iterator<Item = ReportFormat> {

@@ -88,7 +88,7 @@ pub(super) fn has_upgrade(fields: Option<&Fields>) -> bool {
 }
 
 /// The members of all fields of a name, read as lists (RFC 9110 §5.6.1).
-fn members<'a>(fields: Option<&'a Fields>, name: &'static str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn members<'a>(fields: Option<&'a Fields>, name: &'static str) -> impl Iterator<Item = &'a str> {
     let values = fields.into_iter().flatten().filter(move |(field, _)| field.eq_ignore_ascii_case(name));
     values.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|member| !member.is_empty())
 }

@@ -36,6 +36,7 @@ use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
 
 pub use connection::Connection;
+pub(crate) use framing::members;
 
 /// Receives what connections yield.
 pub trait HttpSink {

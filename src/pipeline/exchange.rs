@@ -35,11 +35,12 @@ struct Progress {
     stopped_in: Option<Stopped>,
 }
 
+/// The chunk in which a body stopped.
 #[derive(Debug, Clone, Copy)]
-struct Stopped {
-    chunk: u64,
-    received: u64,
-    size: u64,
+pub(super) struct Stopped {
+    pub(super) chunk: u64,
+    pub(super) received: u64,
+    pub(super) size: u64,
 }
 
 /// An exchange while it comes.
@@ -235,7 +236,7 @@ impl Exchange {
             cut.1 += 1;
         }
         if judged.side == Side::Response {
-            self.tally.count(&judged.verdict);
+            *self.tally.of(&judged.verdict) += 1;
         }
         emit(&Finding::Chunk(judged));
         let fails = options.allow.fails(&judged.verdict);
@@ -294,7 +295,7 @@ impl Exchange {
                 emit,
             );
         } else if chunked && end == BodyEnd::Truncated {
-            let message = message::truncated(side, reset, stopped_in.map(|s| (s.chunk, s.received, s.size)));
+            let message = message::truncated(side, reset, stopped_in);
             let chunk = stopped_in.map(|stopped| stopped.chunk);
             self.violation(side, ViolationCode::TruncatedBody, chunk, stamp.map(|s| s.frame), message, emit);
         }
@@ -308,20 +309,6 @@ fn stopped_in(chunk: &Chunk) -> Option<Stopped> {
         received: chunk.received,
         size: chunk.size,
     })
-}
-
-impl Tally {
-    fn count(&mut self, verdict: &Verdict) {
-        *match verdict {
-            Verdict::One => &mut self.one,
-            Verdict::Several => &mut self.several,
-            Verdict::Part => &mut self.part,
-            Verdict::Mixed => &mut self.mixed,
-            Verdict::Invalid(_) => &mut self.invalid,
-            Verdict::Unverified(_) => &mut self.unverified,
-            Verdict::Unchecked(_) => &mut self.unchecked,
-        } += 1;
-    }
 }
 
 impl ViolationCode {

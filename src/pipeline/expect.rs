@@ -1,7 +1,7 @@
 //! What an exchange's chunks are expected to hold.
 
 use crate::event::Kind;
-use crate::http::{Framing, RequestHead, ResponseHead};
+use crate::http::{Framing, RequestHead, ResponseHead, members};
 use crate::report::Expect;
 
 use super::judge::Task;
@@ -140,11 +140,12 @@ fn asks_for_watch(target: &str) -> bool {
 
 /// The encoding that keeps events of the kind from being read, if there is one.
 fn unsupported_encoding(kind: Kind, response: &ResponseHead) -> Option<String> {
-    let codings = response.list("content-encoding").find(|coding| !coding.eq_ignore_ascii_case("identity"));
+    let fields = response.fields.as_ref();
+    let codings = members(fields, "content-encoding").find(|coding| !coding.eq_ignore_ascii_case("identity"));
     if let Some(coding) = codings {
         return Some(format!("content coding {coding}"));
     }
-    let coding = response.list("transfer-encoding").find(|coding| !coding.eq_ignore_ascii_case("chunked"));
+    let coding = members(fields, "transfer-encoding").find(|coding| !coding.eq_ignore_ascii_case("chunked"));
     if let Some(coding) = coding {
         return Some(format!("transfer coding {coding}"));
     }
@@ -157,17 +158,6 @@ fn unsupported_encoding(kind: Kind, response: &ResponseHead) -> Option<String> {
 }
 
 impl ResponseHead {
-    /// The values of a field, as a list (RFC 9110 §5.6.1).
-    fn list(&self, name: &'static str) -> impl Iterator<Item = &str> {
-        let fields = self.fields.as_deref().unwrap_or_default();
-        fields
-            .iter()
-            .filter(move |(n, _)| n.eq_ignore_ascii_case(name))
-            .flat_map(|(_, value)| value.split(','))
-            .map(str::trim)
-            .filter(|value| !value.is_empty())
-    }
-
     fn content_type(&self) -> &str {
         let fields = self.fields.as_deref().unwrap_or_default();
         let field = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));

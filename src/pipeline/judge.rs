@@ -173,7 +173,7 @@ impl Judge {
         }
         self.drop_open_item(end == BodyEnd::Lost);
         if let Mode::Guessing { .. } = self.mode {
-            self.settle(false);
+            self.is_no_watch();
         }
         self.release(true);
     }
@@ -251,7 +251,7 @@ impl Judge {
         if !begins {
             self.skipping = true;
             if let Mode::Guessing { joined: false } = self.mode {
-                self.settle(false);
+                self.is_no_watch();
             }
         }
         begins
@@ -268,7 +268,7 @@ impl Judge {
             EventItem::Invalid { span, at, message, well_formed } => match self.mode {
                 Mode::Off(_) => {}
                 Mode::Searching(_) => self.skipping = true,
-                Mode::Guessing { .. } => self.settle(false),
+                Mode::Guessing { .. } => self.is_no_watch(),
                 Mode::InStep => {
                     self.reserved = None;
                     self.invalid(&span, at, message);
@@ -340,9 +340,10 @@ impl Judge {
         }
     }
 
-    fn settle(&mut self, watch: bool) {
-        self.mode = if watch { Mode::InStep } else { Mode::Off(None) };
-        self.found.push_back(Judgement::Settled(watch));
+    /// The guess was wrong: nothing is expected of the body.
+    fn is_no_watch(&mut self) {
+        self.mode = Mode::Off(None);
+        self.found.push_back(Judgement::Settled(false));
     }
 
     fn missing(&mut self) {
@@ -408,7 +409,7 @@ impl Judge {
                 }
                 if guessing {
                     // Nothing that begins an event in so many octets.
-                    self.settle(false);
+                    self.is_no_watch();
                     continue;
                 }
                 if let Some(open) = open {

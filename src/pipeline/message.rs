@@ -5,6 +5,8 @@ use crate::http::Side;
 use crate::report::{Expect, JudgedChunk};
 use crate::verdict::{Fault, Verdict};
 
+use super::exchange::Stopped;
+
 /// What a chunk holds that it shouldn't.
 pub(super) fn chunk(judged: &JudgedChunk, expect: Option<Expect>) -> String {
     match &judged.verdict {
@@ -77,17 +79,17 @@ fn list(parts: &[String]) -> String {
 }
 
 /// How a sender cut a chunked body off, as a sentence of its own.
-pub(super) fn truncated(side: Side, reset: bool, stopped_in: Option<(u64, u64, u64)>) -> String {
+pub(super) fn truncated(side: Side, reset: bool, stopped_in: Option<Stopped>) -> String {
     let who = match side {
         Side::Request => "the client",
         Side::Response => "the server",
     };
     let how = if reset { "reset" } else { "closed" };
     let place = match stopped_in {
-        Some((chunk, received, size)) if received < size => {
+        Some(Stopped { chunk, received, size }) if received < size => {
             format!(" in chunk {chunk}, after {received} of its {size} octets")
         }
-        Some((chunk, ..)) => format!(" before the CRLF that ends chunk {chunk}"),
+        Some(Stopped { chunk, .. }) => format!(" before the CRLF that ends chunk {chunk}"),
         None => " between chunks".to_owned(),
     };
     format!("{who} {how} the connection{place}; the last chunk never came")

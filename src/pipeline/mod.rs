@@ -16,7 +16,7 @@ use std::io::{self, Read};
 
 use foldhash::fast::RandomState;
 
-use crate::capture::{CaptureError, CaptureFormat, CaptureReader, LinkType, ProblemKind};
+use crate::capture::{CaptureError, CaptureFormat, CaptureReader, LinkType};
 use crate::http::Protocol;
 use crate::packet::{self, Decoded, Decoder};
 use crate::report::{
@@ -313,7 +313,7 @@ impl<'o> Recording<'o> {
         }
         for problem in reader.problems() {
             self.streams.problems.capture(
-                code(problem.kind),
+                problem.kind.code(),
                 problem.frame,
                 problem.count,
                 problem.message.clone(),
@@ -404,17 +404,6 @@ impl<'o> Recording<'o> {
             other_streams: std::mem::take(&mut self.streams.others),
             other_counts: self.streams.counts,
         }
-    }
-}
-
-/// The contract's code of a reader's problem.
-fn code(kind: ProblemKind) -> &'static str {
-    match kind {
-        ProblemKind::TruncatedCapture => "truncated-capture",
-        ProblemKind::TrailingGarbage => "trailing-garbage",
-        ProblemKind::CorruptBlock => "corrupt-block",
-        ProblemKind::CutPackets => "cut-packets",
-        ProblemKind::BadTime => "bad-time",
     }
 }
 

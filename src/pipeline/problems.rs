@@ -19,13 +19,12 @@ pub(super) struct Tallied {
 
 impl Tallied {
     fn add(place: &mut Option<Self>, count: u64, frame: FrameNo) {
-        match place {
-            Some(tallied) => {
-                tallied.count = tallied.count.saturating_add(count);
-                tallied.first = tallied.first.min(frame);
-            }
-            None => *place = Some(Self { count, first: frame }),
-        }
+        place.get_or_insert(Self { count: 0, first: frame }).more(count, frame);
+    }
+
+    fn more(&mut self, count: u64, frame: FrameNo) {
+        self.count = self.count.saturating_add(count);
+        self.first = self.first.min(frame);
     }
 }
 
@@ -61,11 +60,8 @@ impl StreamTroubles {
     }
 
     pub(super) fn lenient(&mut self, rule: Lenience, stamp: Stamp) {
-        let mut place = self.lenient.get(&rule).copied();
-        Tallied::add(&mut place, 1, stamp.frame);
-        if let Some(tallied) = place {
-            self.lenient.insert(rule, tallied);
-        }
+        let none = Tallied { count: 0, first: stamp.frame };
+        self.lenient.entry(rule).or_insert(none).more(1, stamp.frame);
     }
 
     pub(super) fn cut_payloads(&mut self, first: FrameNo, count: u64) {
@@ -73,11 +69,8 @@ impl StreamTroubles {
     }
 
     pub(super) fn encoding(&mut self, encoding: String, frame: FrameNo) {
-        let mut place = self.encodings.get(&encoding).copied();
-        Tallied::add(&mut place, 1, frame);
-        if let Some(tallied) = place {
-            self.encodings.insert(encoding, tallied);
-        }
+        let none = Tallied { count: 0, first: frame };
+        self.encodings.entry(encoding).or_insert(none).more(1, frame);
     }
 
     /// The problems of the stream, in a fixed order.
@@ -193,12 +186,10 @@ impl Problems {
                 let Tallied { count, first } = tallied;
                 self.named.push(Problem { code, stream: Some(stream), frame: Some(first), count, message });
             } else {
-                let mut place = self.unnamed.get(code).map(|(_, tallied)| *tallied);
-                Tallied::add(&mut place, tallied.count, tallied.first);
-                let streams = self.unnamed.get(code).map_or(0, |(streams, _)| *streams) + 1;
-                if let Some(tallied) = place {
-                    self.unnamed.insert(code, (streams, tallied));
-                }
+                let none = (0, Tallied { count: 0, first: tallied.first });
+                let (streams, all) = self.unnamed.entry(code).or_insert(none);
+                *streams += 1;
+                all.more(tallied.count, tallied.first);
             }
         }
     }

@@ -19,6 +19,7 @@ mod rows;
 mod sample;
 #[cfg(test)]
 mod samples;
+mod sheet;
 pub mod spool;
 pub mod table;
 pub mod text;
@@ -243,6 +244,19 @@ impl Tally {
     #[must_use]
     pub const fn chunks(&self) -> u64 {
         self.checked() + self.unverified + self.unchecked
+    }
+
+    /// The count of a verdict.
+    pub const fn of(&mut self, verdict: &Verdict) -> &mut u64 {
+        match verdict {
+            Verdict::One => &mut self.one,
+            Verdict::Several => &mut self.several,
+            Verdict::Part => &mut self.part,
+            Verdict::Mixed => &mut self.mixed,
+            Verdict::Invalid(_) => &mut self.invalid,
+            Verdict::Unverified(_) => &mut self.unverified,
+            Verdict::Unchecked(_) => &mut self.unchecked,
+        }
     }
 
     /// Those with a verdict from `one` to `invalid`.

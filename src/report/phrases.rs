@@ -6,7 +6,6 @@ use crate::http::{BodyEnd, Fields, Framing, RequestHead, ResponseHead, Side};
 use crate::report::text::{counted, fit_middle, grouped, printable, range, ranges, seconds};
 use crate::report::{Body, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Tally};
 use crate::units::{Stamp, Timestamp};
-use crate::verdict::Verdict;
 
 /// What one chunk must hold exactly one of, in words.
 pub(super) const fn unit(expect: Option<Expect>) -> &'static str {
@@ -175,19 +174,6 @@ fn trailer_text(trailers: &[(String, String)]) -> String {
     let more = trailers.len().saturating_sub(shown.len());
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     format!(", trailers {}{more}", shown.join(", "))
-}
-
-/// The count of a verdict.
-pub(super) fn tallied<'a>(tally: &'a mut Tally, verdict: &Verdict) -> &'a mut u64 {
-    match verdict {
-        Verdict::One => &mut tally.one,
-        Verdict::Several => &mut tally.several,
-        Verdict::Part => &mut tally.part,
-        Verdict::Mixed => &mut tally.mixed,
-        Verdict::Invalid(_) => &mut tally.invalid,
-        Verdict::Unverified(_) => &mut tally.unverified,
-        Verdict::Unchecked(_) => &mut tally.unchecked,
-    }
 }
 
 /// How many chunks a table leaves out, and what they hold.

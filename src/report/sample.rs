@@ -212,15 +212,7 @@ impl Talk {
     pub(super) fn end(&self) -> ExchangeEnd {
         let mut tally = Tally::default();
         for judged in &self.chunks {
-            *match judged.verdict {
-                Verdict::One => &mut tally.one,
-                Verdict::Several => &mut tally.several,
-                Verdict::Part => &mut tally.part,
-                Verdict::Mixed => &mut tally.mixed,
-                Verdict::Invalid(_) => &mut tally.invalid,
-                Verdict::Unverified(_) => &mut tally.unverified,
-                Verdict::Unchecked(_) => &mut tally.unchecked,
-            } += 1;
+            *tally.of(&judged.verdict) += 1;
         }
         let verdict = if !self.violations.is_empty() {
             ExchangeVerdict::Fail

@@ -12,16 +12,15 @@ use std::io::{self, Write};
 use std::mem;
 
 use crate::http::Side;
-use crate::report::closing::Run;
 use crate::report::failures::Failures;
-use crate::report::phrases::{base, body_end, tallied, tally_words};
+use crate::report::phrases::{base, body_end, tally_words};
 use crate::report::prose::{Mark, Prose};
 use crate::report::rows::{Item, Layout, Row};
+use crate::report::sheet::Sheet;
 use crate::report::spool::{Slot, Spool};
 use crate::report::text::{Listing, TextOptions, printable};
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding,
-    JudgedChunk, Report, Tally, Violation,
+    Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, JudgedChunk, Report, Tally, Violation,
 };
 use crate::units::Timestamp;
 use crate::verdict::Verdict;
@@ -50,11 +49,7 @@ pub struct Table<W: Write> {
     /// Octets of all rows that wait.
     waiting: usize,
     listing: Listing,
-    /// Exchanges that are listed in full, and those that take a line.
-    sections: Spool,
-    lines: Spool,
-    run: Run,
-    captures: u64,
+    sheet: Sheet,
 }
 
 /// An exchange that has not ended.
@@ -85,10 +80,7 @@ impl<W: Write> Table<W> {
             open: HashMap::new(),
             waiting: 0,
             listing: Listing::default(),
-            sections: Spool::with_budget(WAITING),
-            lines: Spool::with_budget(WAITING),
-            run: Run::default(),
-            captures: 0,
+            sheet: Sheet::new(),
         }
     }
 
@@ -119,7 +111,7 @@ impl<W: Write> Table<W> {
         let matters = fails || matches!(judged.verdict, Verdict::Unverified(_));
         let within = open.listed < limit && (matters || !self.options.failed_only || !in_full);
         if !self.listing.admits(fails, within) {
-            *tallied(&mut open.hidden, &judged.verdict) += 1;
+            *open.hidden.of(&judged.verdict) += 1;
             return Ok(());
         }
         open.tell_hidden();
@@ -134,12 +126,12 @@ impl<W: Write> Table<W> {
         self.waiting += weight;
         if open.items.len() >= PAGE {
             self.waiting -= open.weight;
-            open.page(judged.exchange, self.prose, in_full, false, &mut self.sections)?;
+            open.page(judged.exchange, self.prose, in_full, false, &mut self.sheet.sections)?;
         }
         if self.waiting >= WAITING {
             for (id, open) in &mut self.open {
                 let in_full = open.expect.is_some() || self.options.list_all;
-                open.page(*id, self.prose, in_full, false, &mut self.sections)?;
+                open.page(*id, self.prose, in_full, false, &mut self.sheet.sections)?;
             }
             self.waiting = 0;
         }
@@ -156,19 +148,14 @@ impl<W: Write> Table<W> {
         let mut open = self.open.remove(&id).unwrap_or_default();
         self.waiting -= open.weight;
         let failures = open.failures.take().unwrap_or_default();
-        self.run.exchange(end, &failures);
-        let matters = matches!(end.verdict, ExchangeVerdict::Fail | ExchangeVerdict::Unverified);
-        if self.options.failed_only && !matters {
+        if !self.sheet.lists(self.prose, &self.options, end, &failures)? {
             return Ok(());
-        }
-        if end.head.expect.is_none() && !self.options.list_all && !matters {
-            return self.lines.append(Slot { exchange: id, part: TITLE }, self.prose.line(end).as_bytes());
         }
         let prose = self.prose;
         let title = format!("\n{}", prose.title(end));
-        self.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
+        self.sheet.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
         open.tell_hidden();
-        open.page(id, prose, true, true, &mut self.sections)?;
+        open.page(id, prose, true, true, &mut self.sheet.sections)?;
         let mut text = String::new();
         if let Some(body) = &end.response_body {
             let ended = body_end(body, Side::Response);
@@ -182,45 +169,28 @@ impl<W: Write> Table<W> {
             text.push_str(&prose.marked(Mark::Doubt, &why));
         }
         text.push_str(&failures.explain(prose, end));
-        self.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
-    }
-
-    fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
-        self.run.capture(end);
-        if self.captures > 0 {
-            writeln!(self.out)?;
-        }
-        self.captures += 1;
-        self.out.write_all(self.prose.capture(end).as_bytes())?;
-        if self.options.failed_only && self.sections.is_empty() {
-            writeln!(self.out, "  nothing here failed")?;
-        }
-        self.sections.drain_in_order(&mut self.out)?;
-        if !self.lines.is_empty() {
-            self.out.write_all(self.prose.above_lines().as_bytes())?;
-            self.lines.drain_in_order(&mut self.out)?;
-        }
-        Ok(())
+        self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
 }
 
 impl<W: Write> Report for Table<W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         match finding {
-            Finding::Capture(path) => self.run.begin(path),
+            Finding::Capture(path) => self.sheet.begin(path),
             Finding::Exchange(head) => self.begin(head),
             Finding::Event(..) => {}
             Finding::Chunk(judged) => self.chunk(judged)?,
             Finding::Violation(violation) => self.violation(violation),
             Finding::ExchangeEnd(end) => self.end(end)?,
-            Finding::CaptureEnd(end) => self.capture_end(end)?,
+            Finding::CaptureEnd(end) => {
+                self.sheet.capture(&mut self.out, self.prose, &self.options, end, "")?;
+            }
         }
         Ok(())
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
-        self.out.write_all(self.run.conclude(self.prose, conclusion).as_bytes())?;
-        self.out.flush()
+        self.sheet.finish(&mut self.out, self.prose, conclusion)
     }
 }
 

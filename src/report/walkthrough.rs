@@ -11,23 +11,20 @@ use std::sync::Arc;
 
 use crate::chunk::{self, Chunk, Closing, LastChunk};
 use crate::http::{BodyEnd, Fields, Side};
-use crate::report::closing::Run;
 use crate::report::failures::Failures;
 use crate::report::octets::{Pane, Trail, arithmetic, digits};
 use crate::report::payload::Payload;
-use crate::report::phrases::{base, body_end, field, tallied, tally_words, unit};
+use crate::report::phrases::{base, body_end, field, tally_words, unit};
 use crate::report::prose::{Mark, Prose};
-use crate::report::spool::{Slot, Spool};
+use crate::report::sheet::Sheet;
+use crate::report::spool::Slot;
 use crate::report::text::{Listing, TextOptions, Tone, counted, fit, frame_ranges, printable, seconds};
 use crate::report::{
-    CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding,
-    JudgedChunk, Report, Tally, Violation,
+    CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, JudgedChunk,
+    Report, Tally, Violation,
 };
 use crate::units::{FrameNo, Stamp, Timestamp};
 use crate::verdict::Verdict;
-
-/// Octets of text kept in memory, for exchanges in full and for those of a line.
-const KEPT: usize = 4 << 20;
 
 /// Events of a chunk that are named.
 const NAMED_EVENTS: usize = 4;
@@ -60,10 +57,7 @@ pub struct Walkthrough<W: Write> {
     prose: Prose,
     open: HashMap<ExchangeId, Open>,
     listing: Listing,
-    sections: Spool,
-    lines: Spool,
-    run: Run,
-    captures: u64,
+    sheet: Sheet,
     explained: bool,
 }
 
@@ -87,10 +81,7 @@ impl<W: Write> Walkthrough<W> {
             prose,
             open: HashMap::new(),
             listing: Listing::default(),
-            sections: Spool::with_budget(KEPT),
-            lines: Spool::with_budget(KEPT),
-            run: Run::default(),
-            captures: 0,
+            sheet: Sheet::new(),
             explained: false,
         }
     }
@@ -115,7 +106,7 @@ impl<W: Write> Walkthrough<W> {
         let response = judged.side == Side::Response;
         if !self.listing.admits(fails, room) {
             if response {
-                *tallied(&mut open.hidden, &judged.verdict) += 1;
+                *open.hidden.of(&judged.verdict) += 1;
             }
             return Ok(());
         }
@@ -125,7 +116,7 @@ impl<W: Write> Walkthrough<W> {
         let (expect, base) = (open.expect, open.base);
         text.push_str(&self.chunk_text(judged, expect, base));
         let part = if response { CHUNKS } else { REQUEST_CHUNKS };
-        self.sections.append(Slot { exchange: judged.exchange, part }, text.as_bytes())
+        self.sheet.sections.append(Slot { exchange: judged.exchange, part }, text.as_bytes())
     }
 
     /// A chunk: its octets, and what they are.
@@ -215,26 +206,21 @@ impl<W: Write> Walkthrough<W> {
         let Some(told) = told.filter(|_| shown) else { return Ok(()) };
         let part = if violation.side == Side::Response { CHUNKS } else { REQUEST_CHUNKS };
         let text = self.prose.marked_within(Mark::Bad, &told);
-        self.sections.append(Slot { exchange: violation.exchange, part }, text.as_bytes())
+        self.sheet.sections.append(Slot { exchange: violation.exchange, part }, text.as_bytes())
     }
 
     fn end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
         let (id, prose) = (end.head.id, self.prose);
         let mut open = self.open.remove(&id).unwrap_or_default();
         let failures = open.failures.take().unwrap_or_default();
-        self.run.exchange(end, &failures);
-        let matters = matches!(end.verdict, ExchangeVerdict::Fail | ExchangeVerdict::Unverified);
-        if self.options.failed_only && !matters {
-            return Ok(()); // nothing was written of it: none of its chunks matters
-        }
-        if end.head.expect.is_none() && !self.options.list_all && !matters {
-            return self.lines.append(Slot { exchange: id, part: TITLE }, prose.line(end).as_bytes());
+        if !self.sheet.lists(self.prose, &self.options, end, &failures)? {
+            return Ok(());
         }
         let title =
             format!("\n{}{}{}", prose.place_line(&end.head), prose.when(&end.head), self.request_text(end));
-        self.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
+        self.sheet.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
         let head = format!("{}{}", self.response_text(end), prose.notes(end));
-        self.sections.append(Slot { exchange: id, part: RESPONSE_HEAD }, head.as_bytes())?;
+        self.sheet.sections.append(Slot { exchange: id, part: RESPONSE_HEAD }, head.as_bytes())?;
         let mut text = open.hidden_text(prose);
         if let Some(body) = &end.response_body {
             if let Some(last) = &body.last_chunk {
@@ -246,7 +232,7 @@ impl<W: Write> Walkthrough<W> {
         text.push('\n');
         text.push_str(&prose.verdict(end));
         text.push_str(&failures.explain(prose, end));
-        self.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
+        self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
 
     fn request_text(&self, end: &ExchangeEnd) -> String {
@@ -323,31 +309,16 @@ impl<W: Write> Walkthrough<W> {
     }
 
     fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
-        self.run.capture(end);
-        if self.captures > 0 {
-            writeln!(self.out)?;
-        }
-        self.captures += 1;
-        self.out.write_all(self.prose.capture(end).as_bytes())?;
-        if !self.sections.is_empty() && !mem::replace(&mut self.explained, true) {
-            self.out.write_all(how_to_read(self.prose).as_bytes())?;
-        }
-        if self.options.failed_only && self.sections.is_empty() {
-            writeln!(self.out, "  nothing here failed")?;
-        }
-        self.sections.drain_in_order(&mut self.out)?;
-        if !self.lines.is_empty() {
-            self.out.write_all(self.prose.above_lines().as_bytes())?;
-            self.lines.drain_in_order(&mut self.out)?;
-        }
-        Ok(())
+        let explains = !self.sheet.sections.is_empty() && !mem::replace(&mut self.explained, true);
+        let preface = if explains { how_to_read(self.prose) } else { String::new() };
+        self.sheet.capture(&mut self.out, self.prose, &self.options, end, &preface)
     }
 }
 
 impl<W: Write> Report for Walkthrough<W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         match finding {
-            Finding::Capture(path) => self.run.begin(path),
+            Finding::Capture(path) => self.sheet.begin(path),
             Finding::Exchange(head) => self.begin(head),
             Finding::Event(..) => {}
             Finding::Chunk(judged) => self.chunk(judged)?,
@@ -359,8 +330,7 @@ impl<W: Write> Report for Walkthrough<W> {
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
-        self.out.write_all(self.run.conclude(self.prose, conclusion).as_bytes())?;
-        self.out.flush()
+        self.sheet.finish(&mut self.out, self.prose, conclusion)
     }
 }
 
