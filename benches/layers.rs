@@ -16,11 +16,10 @@ use chunkscope::http::{Connection, HttpEvent};
 use chunkscope::limits::Limits;
 use chunkscope::packet::{Decoded, Decoder, Flags, Segment};
 use chunkscope::pipeline::Analysis;
-use chunkscope::pipeline::options::{Expectation, Filters, Options};
+use chunkscope::pipeline::options::{Expectation, Options};
 use chunkscope::report::{Conclusion, Finding, Report};
 use chunkscope::tcp::{Piece, Reassembler, StreamItem};
 use chunkscope::units::{Stamp, StreamId};
-use chunkscope::verdict::Allow;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 use segments::Sent;
@@ -174,15 +173,7 @@ fn layers(criterion: &mut Criterion) {
     for (name, expectation) in
         [("whole, framing alone", Expectation::Any), ("whole, watch events", Expectation::Kind(Kind::Watch))]
     {
-        let options = Options {
-            expectation,
-            allow: Allow::default(),
-            filters: Filters::default(),
-            keep_payload: 0,
-            check_utf8: false,
-            summaries: true,
-            limits: limits.clone(),
-        };
+        let options = Options { expectation, summaries: true, ..Options::default() };
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let mut count = Count::default();

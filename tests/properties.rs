@@ -11,9 +11,8 @@ use std::io;
 
 use chunkscope::limits::Limits;
 use chunkscope::pipeline::Analysis;
-use chunkscope::pipeline::options::{Expectation, Filters, Options};
+use chunkscope::pipeline::options::Options;
 use chunkscope::report::{Conclusion, Finding, Report};
-use chunkscope::verdict::Allow;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -90,15 +89,11 @@ impl Report for Findings {
 }
 
 fn analyse(capture: &[u8]) -> Findings {
-    let limits = Limits::default();
     let options = Options {
-        expectation: Expectation::Auto,
-        allow: Allow::default(),
-        filters: Filters::default(),
-        keep_payload: limits.payload,
+        keep_payload: Limits::default().payload,
         check_utf8: true,
         summaries: true,
-        limits,
+        ..Options::default()
     };
     let mut findings = Findings::default();
     let mut analysis = Analysis::new(&options, &mut findings);
@@ -171,6 +166,14 @@ fn what_a_capture_holds_is_in_its_segments_alone() {
     for (name, _, expected) in captures() {
         let path = format!("{}/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
         assert_eq!(analyse(&std::fs::read(path).unwrap()), expected, "{name}");
+    }
+}
+
+#[test]
+fn packets_may_share_a_wireless_frame() {
+    for (name, segments, expected) in captures() {
+        let capture = segments::write_aggregated(&in_pieces(&segments, 1000));
+        assert_eq!(analyse(&capture), expected, "{name}");
     }
 }
 

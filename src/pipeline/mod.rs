@@ -331,20 +331,19 @@ impl<'o> Recording<'o> {
             if let Some(at) = frame.stamp.at {
                 self.times = Some((self.times.map_or(at, |(first, _)| first), at));
             }
-            match self.decoder.decode(&frame) {
+            let Self { decoder, reassembler, streams, unsupported, .. } = self;
+            decoder.decode_each(&frame, |decoded| match decoded {
                 Decoded::Segment(segment) => {
-                    let streams = &mut self.streams;
                     let mut sink =
                         |stream: StreamId, item: StreamItem<'_>| streams.item(stream, item, &mut *output);
-                    self.reassembler.push(&segment, &mut sink);
-                    output.check()?;
+                    reassembler.push(&segment, &mut sink);
                 }
                 Decoded::UnsupportedLink(link) => {
-                    let place = self.unsupported.get_or_insert((frame.stamp.frame, 0, link));
-                    place.1 += 1;
+                    unsupported.get_or_insert((frame.stamp.frame, 0, link)).1 += 1;
                 }
                 _ => {}
-            }
+            });
+            output.check()?;
         }
         Ok(())
     }
@@ -375,7 +374,7 @@ impl<'o> Recording<'o> {
         if evicted > 0 {
             problems.capture(
                 "stream-limit",
-                None,
+                self.reassembler.first_evicted().map(|stamp| stamp.frame),
                 evicted,
                 format!("{evicted} {} let go before their end, to bound memory", plural(evicted, "stream")),
             );

@@ -36,8 +36,9 @@ pub struct Filters {
     pub target: Option<Regex>,
 }
 
-/// Everything that an analysis is asked for.
-#[derive(Debug, Clone)]
+/// Everything that an analysis is asked for. The default checks all
+/// exchanges by what they ask for, allows nothing, and keeps no payloads.
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// What each chunk must hold exactly one of.
     pub expectation: Expectation,

@@ -6,11 +6,10 @@ use std::sync::Arc;
 
 use chunkscope::limits::Limits;
 use chunkscope::pipeline::Analysis;
-use chunkscope::pipeline::options::{Expectation, Filters, Options};
+use chunkscope::pipeline::options::Options;
 use chunkscope::report::{
     Conclusion, Event, ExchangeEnd, ExchangeHead, Finding, JudgedChunk, Report, Violation,
 };
-use chunkscope::verdict::Allow;
 
 /// What was found of one exchange.
 #[derive(Debug, Default)]
@@ -65,15 +64,11 @@ impl Report for Record {
 }
 
 pub fn options() -> Options {
-    let limits = Limits::default();
     Options {
-        expectation: Expectation::Auto,
-        allow: Allow::default(),
-        filters: Filters::default(),
-        keep_payload: limits.payload,
+        keep_payload: Limits::default().payload,
         check_utf8: true,
         summaries: true,
-        limits,
+        ..Options::default()
     }
 }
 

@@ -62,18 +62,45 @@ pub fn read(capture: &[u8]) -> Vec<Sent> {
 
 /// Writes segments as a capture of raw IP packets.
 pub fn write(segments: &[Sent]) -> Vec<u8> {
+    file(101, segments.iter().map(|segment| (segment, packet(segment))))
+}
+
+/// Writes segments as a capture of IEEE 802.11, up to two packets of a sender
+/// aggregated in a frame (an A-MSDU).
+pub fn write_aggregated(segments: &[Sent]) -> Vec<u8> {
+    let runs = segments.chunk_by(|one, next| one.source == next.source);
+    let frames = runs.flat_map(|run| run.chunks(2)).map(|pair| {
+        // A QoS data frame from a distribution system, its A-MSDU bit set.
+        let mut frame = vec![0x88, 2];
+        frame.extend_from_slice(&[0; 22]);
+        frame.extend_from_slice(&[0x80, 0]);
+        for (place, segment) in pair.iter().enumerate() {
+            let ether_type = if segment.source.is_ipv4() { [8, 0] } else { [0x86, 0xdd] };
+            let msdu = [&[0xaa, 0xaa, 3, 0, 0, 0][..], &ether_type, &packet(segment)].concat();
+            frame.extend_from_slice(&[2; 12]);
+            frame.extend_from_slice(&u16::try_from(msdu.len()).unwrap().to_be_bytes());
+            frame.extend_from_slice(&msdu);
+            if place + 1 < pair.len() {
+                frame.resize(26 + (frame.len() - 26).next_multiple_of(4), 0);
+            }
+        }
+        (&pair[0], frame)
+    });
+    file(105, frames)
+}
+
+fn file<'s>(link: u32, frames: impl Iterator<Item = (&'s Sent, Vec<u8>)>) -> Vec<u8> {
     let mut capture = Vec::new();
-    // The file header (pcap, little-endian, microseconds), link type RAW.
+    // The file header: pcap, little-endian, microseconds.
     capture.extend_from_slice(&0xa1b2_c3d4_u32.to_le_bytes());
     capture.extend_from_slice(&[2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0]);
-    capture.extend_from_slice(&101u32.to_le_bytes());
-    for segment in segments {
-        let packet = packet(segment);
-        let len = u32::try_from(packet.len()).unwrap();
+    capture.extend_from_slice(&link.to_le_bytes());
+    for (segment, frame) in frames {
+        let len = u32::try_from(frame.len()).unwrap();
         for field in [segment.seconds, segment.micros, len, len] {
             capture.extend_from_slice(&field.to_le_bytes());
         }
-        capture.extend_from_slice(&packet);
+        capture.extend_from_slice(&frame);
     }
     capture
 }
