@@ -2,7 +2,7 @@
 //! them in Wireshark's panes, with what each of them is.
 //!
 //! For somebody who learns what a chunk is, or looks up one that is wrong. It
-//! streams: each chunk's text goes to a [`Spool`] as the chunk comes.
+//! streams: each chunk's text goes to a [`Spool`](super::spool::Spool) as the chunk comes.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
