@@ -187,6 +187,61 @@ fn every_command_of_the_documentation_says_what_is_shown() {
     );
 }
 
+/// The targets of a text's links, outside of code.
+fn links(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut code: Option<String> = None;
+    for line in text.lines() {
+        match (&code, fence(line)) {
+            (None, Some(end)) => code = Some(end.to_owned()),
+            (Some(end), _) if end == line => code = None,
+            (None, None) => {
+                let rest = line.split("](").skip(1);
+                found.extend(
+                    rest.filter_map(|rest| rest.split_once(')')).map(|(target, _)| target.to_owned()),
+                );
+            }
+            (Some(_), _) => {}
+        }
+    }
+    found
+}
+
+/// The anchor that a heading gets, as GitHub and mdBook make it.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_page_is_in_the_book_and_every_link_leads_somewhere() {
+    let summary = links(&std::fs::read_to_string(root().join("docs/SUMMARY.md")).unwrap());
+    for path in documents() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let in_book = path.parent().unwrap().ends_with("docs");
+        assert!(
+            !in_book || name == "SUMMARY.md" || summary.iter().any(|link| link == name),
+            "docs/{name} is in no chapter of docs/SUMMARY.md"
+        );
+        for link in links(&std::fs::read_to_string(&path).unwrap()) {
+            if link.contains("://") {
+                continue;
+            }
+            let (file, wanted) = link.split_once('#').map_or((&*link, None), |(file, a)| (file, Some(a)));
+            let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
+            assert!(target.exists(), "{name} links to {link}, which isn't there");
+            assert!(!(in_book && file.starts_with("..")), "{name} links out of the book: {link}");
+            if let Some(wanted) = wanted {
+                let text = std::fs::read_to_string(&target).unwrap();
+                let heads = text.lines().filter(|line| line.starts_with('#'));
+                let found =
+                    heads.map(|line| anchor(line.trim_start_matches('#').trim())).any(|a| a == wanted);
+                assert!(found, "{name} links to {link}, and there is no such heading");
+            }
+        }
+    }
+}
+
 /// A stand-in for the program: says what it was asked, twice.
 fn echo(command: &str, columns: u32) -> (Vec<String>, i32) {
     let line = format!("{command} at {columns}");
