@@ -8,7 +8,7 @@ use super::args::{Output, ReportFormat};
 use super::output::OutputFile;
 use super::settings::{Input, Settings};
 use crate::capture::CaptureReader;
-use crate::http::Protocol;
+use crate::http::{Protocol, Side};
 use crate::limits::Limits;
 use crate::pipeline::options::Options;
 use crate::pipeline::{Analysis, AnalysisError};
@@ -19,8 +19,9 @@ use crate::report::payload::Payload;
 use crate::report::table::Table;
 use crate::report::text::{TextOptions, counted, printable};
 use crate::report::walkthrough::Walkthrough;
-use crate::report::{CaptureEnd, Conclusion, Finding, Outcome, Report};
+use crate::report::{CaptureEnd, Conclusion, ExchangeVerdict, Finding, Outcome, Report};
 use crate::units::Timestamp;
+use crate::verdict::{Allow, Verdict};
 
 /// Payload octets that a preview needs: a line of a wide terminal.
 const PREVIEW_OCTETS: usize = 4 << 10;
@@ -40,10 +41,14 @@ pub enum Status {
 
 /// Analyses what the settings name, and writes the reports that they ask for.
 /// Messages go to `messages`.
+///
+/// Where the reader of standard output leaves (`| head`), nothing more is
+/// written there. Reports that go to files are finished all the same; without
+/// any, the run ends at once, with the status of what was found so far.
 pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Status {
     match try_run(settings, stdout, messages) {
         Ok(status) => status,
-        Err(Stop::Quietly) => Status::Pass,
+        Err(Stop::Quietly(status)) => status,
         Err(Stop::Failed(message)) => {
             // Nobody is left to be told where this fails.
             let _ = writeln!(messages, "chunkscope: {}", printable(&message));
@@ -54,8 +59,8 @@ pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
 
 /// Why a run ends before its end.
 enum Stop {
-    /// The reader of standard output left.
-    Quietly,
+    /// The reader of standard output left: the status of what was found so far.
+    Quietly(Status),
     /// With a message.
     Failed(String),
 }
@@ -88,13 +93,52 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     for (name, format, file) in &mut files {
         reports.0.push((Some(name.clone()), report(*format, file, settings, false)));
     }
-    let mut reports =
-        Noting { reports, messages: &mut *messages, raw: settings.raw, told: HashSet::new(), others: [0; 2] };
-    let mut analysis = Analysis::new(&options, &mut reports);
+    let mut reports = Noting {
+        reports,
+        messages: &mut *messages,
+        raw: settings.raw,
+        allow: settings.allow,
+        told: HashSet::new(),
+        others: [0; 2],
+        so_far: SoFar::default(),
+    };
     let mut errors = Vec::new();
+    let analysis = Analysis::new(&options, &mut reports);
+    let conclusion = match analyse(analysis, settings, &options.limits, &mut errors) {
+        Ok(conclusion) => conclusion,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            tell_unread(&errors, &reports.told, &mut reports.messages);
+            return Err(Stop::Quietly(reports.so_far.status(settings, !errors.is_empty())));
+        }
+        Err(error) => return Err(Stop::Failed(format!("a report can't be written: {error}"))),
+    };
+    let told = std::mem::take(&mut reports.told);
+    let [tls, http2] = reports.others;
+    drop(reports);
+    for (name, _, file) in files {
+        file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain_output(&error))))?;
+    }
+    tell_unread(&errors, &told, messages);
+    let shown = matches!(settings.stdout_format(), Some(ReportFormat::Table | ReportFormat::Walkthrough));
+    if conclusion.outcome == Outcome::Empty && !shown {
+        let _ = writeln!(messages, "chunkscope: {}", nothing(conclusion.totals.exchanges, tls, http2));
+    }
+    Ok(status(&conclusion, settings, !errors.is_empty()))
+}
+
+/// Reads all captures, and concludes. What can't be read is kept for the end.
+///
+/// # Errors
+/// Where a report can't be written.
+fn analyse(
+    mut analysis: Analysis<'_>,
+    settings: &Settings,
+    limits: &Limits,
+    errors: &mut Vec<Unread>,
+) -> io::Result<Conclusion> {
     if settings.join {
-        let outcome = join(&mut analysis, &settings.captures, &options.limits);
-        note(outcome, &mut errors)?;
+        let outcome = join(&mut analysis, &settings.captures, limits);
+        note(outcome, errors)?;
     } else {
         for input in &settings.captures {
             let name = input.name();
@@ -104,26 +148,10 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
                 Err(error) => analysis.unreadable(&name, &explain(&error)).and(Err(AnalysisError::Io(error))),
             }
             .map_err(|error| (name, error));
-            note(outcome, &mut errors)?;
+            note(outcome, errors)?;
         }
     }
-    let conclusion = analysis.conclude(!errors.is_empty()).map_err(stop)?;
-    let told = std::mem::take(&mut reports.told);
-    let [tls, http2] = reports.others;
-    drop(reports);
-    for (name, _, file) in files {
-        file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain_output(&error))))?;
-    }
-    for Unread { problem, message } in &errors {
-        if problem.as_ref().is_none_or(|problem| !told.contains(problem)) {
-            let _ = writeln!(messages, "chunkscope: {}", printable(message));
-        }
-    }
-    let shown = matches!(settings.stdout_format(), Some(ReportFormat::Table | ReportFormat::Walkthrough));
-    if conclusion.outcome == Outcome::Empty && !shown {
-        let _ = writeln!(messages, "chunkscope: {}", nothing(conclusion.totals.exchanges, tls, http2));
-    }
-    Ok(status(&conclusion, settings, !errors.is_empty()))
+    analysis.conclude(!errors.is_empty())
 }
 
 /// Why there is nothing to check, in one line.
@@ -155,11 +183,20 @@ struct Unread {
     message: String,
 }
 
+/// Tells of what can't be read, once each.
+fn tell_unread(unread: &[Unread], told: &HashSet<String>, messages: &mut impl Write) {
+    for Unread { problem, message } in unread {
+        if problem.as_ref().is_none_or(|problem| !told.contains(problem)) {
+            let _ = writeln!(messages, "chunkscope: {}", printable(message));
+        }
+    }
+}
+
 /// Keeps what can't be read for the end; stops where a report can't be written.
-fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) -> Result<(), Stop> {
+fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) -> io::Result<()> {
     match outcome {
         Ok(()) => Ok(()),
-        Err((_, AnalysisError::Report(error))) => Err(stop(error)),
+        Err((_, AnalysisError::Report(error))) => Err(error),
         Err((name, AnalysisError::Io(error))) => {
             errors.push(Unread { problem: None, message: format!("{name}: {}", explain(&error)) });
             Ok(())
@@ -169,14 +206,6 @@ fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) 
             errors.push(Unread { problem: Some(format!("{name}: {error}")), message });
             Ok(())
         }
-    }
-}
-
-fn stop(error: io::Error) -> Stop {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        Stop::Quietly
-    } else {
-        Stop::Failed(format!("a report can't be written: {error}"))
     }
 }
 
@@ -308,14 +337,28 @@ fn report<'a>(
 struct Reports<'a>(Vec<(Option<String>, Box<dyn Report + 'a>)>);
 
 impl Reports<'_> {
+    /// Has all of them write something. That on standard output is dropped
+    /// where its reader has left; if it was the only one, that is an error.
     fn each(&mut self, mut write: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
-        for (name, report) in &mut self.0 {
-            write(report.as_mut()).map_err(|error| match name {
-                Some(name) => io::Error::other(format!("{name}: {error}")),
-                None => error,
-            })?;
+        let mut left = None;
+        for (place, (name, report)) in self.0.iter_mut().enumerate() {
+            match (write(report.as_mut()), name) {
+                (Ok(()), _) => {}
+                (Err(error), Some(name)) => return Err(io::Error::other(format!("{name}: {error}"))),
+                (Err(error), None) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    left = Some((place, error))
+                }
+                (Err(error), None) => return Err(error),
+            }
         }
-        Ok(())
+        match left {
+            Some((_, error)) if self.0.len() == 1 => Err(error),
+            Some((place, _)) => {
+                self.0.remove(place);
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -329,15 +372,61 @@ impl Report for Reports<'_> {
     }
 }
 
+/// What was found so far, for a run that ends before its end.
+#[derive(Debug, Default)]
+struct SoFar {
+    /// Whether a capture can't be read.
+    unreadable: bool,
+    violated: bool,
+    /// Whether something couldn't be checked, as the capture lacks octets.
+    unverified: bool,
+    checked: bool,
+}
+
+impl SoFar {
+    fn finding(&mut self, finding: &Finding<'_>, allow: Allow) {
+        match finding {
+            Finding::Violation(_) => self.violated = true,
+            Finding::Chunk(judged) if judged.side == Side::Response => match &judged.verdict {
+                Verdict::Unverified(_) => self.unverified = true,
+                Verdict::Unchecked(_) => {}
+                verdict => {
+                    self.checked = true;
+                    // Its violation comes next, but perhaps not to here.
+                    self.violated |= allow.fails(verdict);
+                }
+            },
+            Finding::ExchangeEnd(end) => self.unverified |= end.verdict == ExchangeVerdict::Unverified,
+            Finding::CaptureEnd(end) => self.unreadable |= end.format.is_none(),
+            _ => {}
+        }
+    }
+
+    /// The status of that. Nobody can know what would have come.
+    const fn status(&self, settings: &Settings, unreadable: bool) -> Status {
+        if unreadable || self.unreadable {
+            Status::Error
+        } else if self.violated || (self.unverified && !settings.allow.gaps) {
+            Status::Fail
+        } else if self.checked || settings.allow.nothing {
+            Status::Pass
+        } else {
+            Status::Nothing
+        }
+    }
+}
+
 /// Writes reports, and the problems of each capture to standard error.
 struct Noting<'a, W> {
     reports: Reports<'a>,
     messages: W,
     raw: bool,
+    allow: Allow,
     /// What was told of, with the capture's path.
     told: HashSet<String>,
     /// TLS and HTTP/2 connections.
     others: [u64; 2],
+    so_far: SoFar,
 }
 
 impl<W: Write> Noting<'_, W> {
@@ -362,6 +451,7 @@ impl<W: Write> Noting<'_, W> {
 
 impl<W: Write> Report for Noting<'_, W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
+        self.so_far.finding(finding, self.allow);
         self.reports.finding(finding)?;
         if let Finding::CaptureEnd(end) = finding {
             let [tls, http2] = &mut self.others;
