@@ -2,9 +2,12 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, LineWriter, Read, Write};
+use std::path::Path;
+use std::time::Instant;
 
 use super::args::{Output, ReportFormat};
+use super::live::{LiveInput, Stop};
 use super::output::OutputFile;
 use super::settings::{Input, Settings};
 use crate::capture::CaptureReader;
@@ -13,13 +16,15 @@ use crate::limits::Limits;
 use crate::pipeline::options::Options;
 use crate::pipeline::{Analysis, AnalysisError};
 use crate::report::csv::CsvReport;
+use crate::report::follow::Follow;
 use crate::report::json::JsonReport;
 use crate::report::jsonl::JsonlReport;
 use crate::report::payload::Payload;
+use crate::report::stall::Stalls;
 use crate::report::table::Table;
 use crate::report::text::{TextOptions, counted, printable};
 use crate::report::walkthrough::Walkthrough;
-use crate::report::{CaptureEnd, Conclusion, ExchangeVerdict, Finding, Outcome, Report};
+use crate::report::{CaptureEnd, Conclusion, ExchangeVerdict, Finding, Outcome, Report, UnderWay};
 use crate::units::Timestamp;
 use crate::verdict::{Allow, Verdict};
 
@@ -48,8 +53,8 @@ pub enum Status {
 pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Status {
     match try_run(settings, stdout, messages) {
         Ok(status) => status,
-        Err(Stop::Quietly(status)) => status,
-        Err(Stop::Failed(message)) => {
+        Err(Ended::Quietly(status)) => status,
+        Err(Ended::Failed(message)) => {
             // Nobody is left to be told where this fails.
             let _ = writeln!(messages, "chunkscope: {}", printable(&message));
             Status::Error
@@ -58,14 +63,14 @@ pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
 }
 
 /// Why a run ends before its end.
-enum Stop {
+enum Ended {
     /// The reader of standard output left: the status of what was found so far.
     Quietly(Status),
     /// With a message.
     Failed(String),
 }
 
-fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Result<Status, Stop> {
+fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Result<Status, Ended> {
     let limits = Limits::default();
     let options = Options {
         expectation: settings.expect,
@@ -77,19 +82,34 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
                 && settings.shown.payload(format) != Payload::None
         }),
         summaries: formats(settings).any(|format| format != ReportFormat::None),
+        follow: settings.follow,
         limits,
     };
     let mut files = Vec::new();
     for Output { format, path } in &settings.outputs {
         let file = OutputFile::create(path)
-            .map_err(|error| Stop::Failed(format!("{}: {}", path.display(), explain_output(&error))))?;
+            .map_err(|error| Ended::Failed(format!("{}: {}", path.display(), explain_output(&error))))?;
         files.push((path.display().to_string(), *format, file));
     }
     let mut reports = Reports::default();
-    if let Some(format) = settings.stdout_format() {
-        let out = BufWriter::with_capacity(64 << 10, stdout);
-        reports.0.push((None, report(format, out, settings, settings.color)));
+    let clock = Instant::now();
+    match settings.stdout_format() {
+        Some(ReportFormat::Table) if settings.follow => {
+            let text = text_options(ReportFormat::Table, settings, settings.color);
+            let clock = Box::new(move || clock.elapsed());
+            reports.0.push((None, Box::new(Follow::new(stdout, text, settings.stall, clock))));
+        }
+        Some(format) if settings.follow => {
+            reports.0.push((None, report(format, LineWriter::new(stdout), settings, settings.color)));
+        }
+        Some(format) => {
+            let out = BufWriter::with_capacity(64 << 10, stdout);
+            reports.0.push((None, report(format, out, settings, settings.color)));
+        }
+        None => {}
     }
+    // Lines on standard output tell of stalls themselves.
+    let tells_stalls = settings.follow && settings.stdout_format() != Some(ReportFormat::Table);
     for (name, format, file) in &mut files {
         reports.0.push((Some(name.clone()), report(*format, file, settings, false)));
     }
@@ -100,6 +120,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         allow: settings.allow,
         told: HashSet::new(),
         others: [0; 2],
+        stalls: tells_stalls.then(|| (Stalls::new(settings.stall), clock)),
         so_far: SoFar::default(),
     };
     let mut errors = Vec::new();
@@ -108,15 +129,15 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         Ok(conclusion) => conclusion,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             tell_unread(&errors, &reports.told, &mut reports.messages);
-            return Err(Stop::Quietly(reports.so_far.status(settings, !errors.is_empty())));
+            return Err(Ended::Quietly(reports.so_far.status(settings, !errors.is_empty())));
         }
-        Err(error) => return Err(Stop::Failed(format!("a report can't be written: {error}"))),
+        Err(error) => return Err(Ended::Failed(format!("a report can't be written: {error}"))),
     };
     let told = std::mem::take(&mut reports.told);
     let [tls, http2] = reports.others;
     drop(reports);
     for (name, _, file) in files {
-        file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain_output(&error))))?;
+        file.commit().map_err(|error| Ended::Failed(format!("{name}: {}", explain_output(&error))))?;
     }
     tell_unread(&errors, &told, messages);
     let shown = matches!(settings.stdout_format(), Some(ReportFormat::Table | ReportFormat::Walkthrough));
@@ -140,9 +161,18 @@ fn analyse(
         let outcome = join(&mut analysis, &settings.captures, limits);
         note(outcome, errors)?;
     } else {
+        let stop = match settings.follow {
+            true => Some(Stop::by_signals()?),
+            false => None,
+        };
         for input in &settings.captures {
             let name = input.name();
-            let outcome = match open(input) {
+            let source = match &stop {
+                Some(stop) if stop.is_wished() => break,
+                Some(stop) => follow(input, stop),
+                None => open(input),
+            };
+            let outcome = match source {
                 Ok(source) if settings.raw => analysis.raw(&name, source),
                 Ok(source) => analysis.capture(&name, source),
                 Err(error) => analysis.unreadable(&name, &explain(&error)).and(Err(AnalysisError::Io(error))),
@@ -213,14 +243,28 @@ fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) 
 fn open(input: &Input) -> io::Result<Box<dyn Read>> {
     match input {
         Input::Stdin => Ok(Box::new(io::stdin().lock())),
-        Input::File(path) => {
-            let file = File::open(path)?;
-            if file.metadata()?.is_dir() {
-                return Err(io::ErrorKind::IsADirectory.into());
-            }
-            Ok(Box::new(file))
-        }
+        Input::File(path) => Ok(Box::new(open_file(path)?)),
     }
+}
+
+/// Opens an input that is followed while it is written.
+fn follow(input: &Input, stop: &Stop) -> io::Result<Box<dyn Read>> {
+    let live = match input {
+        Input::Stdin => LiveInput::new(|| io::stdin().lock(), stop.clone()),
+        Input::File(path) => {
+            let file = open_file(path)?;
+            LiveInput::new(move || file, stop.clone())
+        }
+    };
+    Ok(Box::new(live?))
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(file)
 }
 
 /// What an operating system's error means for who typed the path.
@@ -312,16 +356,7 @@ fn report<'a>(
     settings: &Settings,
     color: bool,
 ) -> Box<dyn Report + 'a> {
-    let shown = settings.shown;
-    let text = TextOptions {
-        width: usize::from(settings.width),
-        color,
-        failed_only: shown.failed,
-        list_all: shown.all,
-        payload: shown.payload(format),
-        limit: shown.limit,
-        allow: settings.allow,
-    };
+    let text = text_options(format, settings, color);
     match format {
         ReportFormat::Table => Box::new(Table::new(out, text)),
         ReportFormat::Walkthrough => Box::new(Walkthrough::new(out, text)),
@@ -329,6 +364,19 @@ fn report<'a>(
         ReportFormat::Jsonl => Box::new(JsonlReport::new(out, text.payload)),
         ReportFormat::Csv => Box::new(CsvReport::new(out, text.payload)),
         ReportFormat::None => Box::new(Reports::default()),
+    }
+}
+
+fn text_options(format: ReportFormat, settings: &Settings, color: bool) -> TextOptions {
+    let shown = settings.shown;
+    TextOptions {
+        width: usize::from(settings.width),
+        color,
+        failed_only: shown.failed,
+        list_all: shown.all,
+        payload: shown.payload(format),
+        limit: shown.limit,
+        allow: settings.allow,
     }
 }
 
@@ -365,6 +413,14 @@ impl Reports<'_> {
 impl Report for Reports<'_> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         self.each(|report| report.finding(finding))
+    }
+
+    fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {
+        self.each(|report| report.under_way(under_way))
+    }
+
+    fn moment(&mut self) -> io::Result<()> {
+        self.each(|report| report.moment())
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
@@ -426,6 +482,9 @@ struct Noting<'a, W> {
     told: HashSet<String>,
     /// TLS and HTTP/2 connections.
     others: [u64; 2],
+    /// What tells of stalls, where the report on standard output doesn't, and
+    /// its clock.
+    stalls: Option<(Stalls, Instant)>,
     so_far: SoFar,
 }
 
@@ -452,6 +511,9 @@ impl<W: Write> Noting<'_, W> {
 impl<W: Write> Report for Noting<'_, W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         self.so_far.finding(finding, self.allow);
+        if let (Some((stalls, _)), Finding::ExchangeEnd(end)) = (&mut self.stalls, finding) {
+            stalls.end(end.head.id);
+        }
         self.reports.finding(finding)?;
         if let Finding::CaptureEnd(end) = finding {
             let [tls, http2] = &mut self.others;
@@ -465,6 +527,24 @@ impl<W: Write> Report for Noting<'_, W> {
             self.problems(end);
         }
         Ok(())
+    }
+
+    fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {
+        if let Some((stalls, clock)) = &mut self.stalls
+            && let Some(notice) = stalls.under_way(under_way, clock.elapsed())
+        {
+            let _ = writeln!(self.messages, "chunkscope: {notice}");
+        }
+        self.reports.under_way(under_way)
+    }
+
+    fn moment(&mut self) -> io::Result<()> {
+        if let Some((stalls, clock)) = &mut self.stalls {
+            for notice in stalls.moment(clock.elapsed()) {
+                let _ = writeln!(self.messages, "chunkscope: {notice}");
+            }
+        }
+        self.reports.moment()
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {

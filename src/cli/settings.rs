@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
 use crate::event::Kind;
@@ -125,6 +126,10 @@ pub struct Settings {
     pub raw: bool,
     /// Whether they are parts of one recording.
     pub join: bool,
+    /// Whether chunks are reported as they complete.
+    pub follow: bool,
+    /// After how long without an octet a stream has stalled.
+    pub stall: Duration,
     /// The report on standard output; see also `quiet`.
     pub format: ReportFormat,
     /// Whether standard output stays empty, whatever `format` says.
@@ -154,6 +159,12 @@ pub enum UsageError {
     /// Two outputs are the same file.
     #[error("two reports would go to the same file '{}'", .0.display())]
     SameOutput(PathBuf),
+    /// The format isn't written while reading.
+    #[error(
+        "with --follow, {0} can't go to standard output: it is written when all was read. \
+         Leave out --format for a line a chunk, or take jsonl or csv; -o {0}=FILE writes it beside"
+    )]
+    NotFollowed(&'static str),
     /// An output is one of the captures.
     #[error("a report would overwrite the capture '{}'", .0.display())]
     OverwritesCapture(PathBuf),
@@ -163,15 +174,24 @@ impl Settings {
     /// What was typed, in this environment.
     ///
     /// # Errors
-    /// Standard input given twice, or an output that would overwrite another
+    /// Standard input given twice, a format that can't be followed, or an output that would overwrite another
     /// one or a capture.
     pub fn resolve(args: Args, environment: &Environment) -> Result<Self, UsageError> {
         let captures = inputs(args.captures)?;
         check_outputs(&args.outputs, &captures)?;
+        let follows = matches!(
+            args.format,
+            ReportFormat::Table | ReportFormat::Jsonl | ReportFormat::Csv | ReportFormat::None
+        );
+        if args.follow && !args.quiet && !follows {
+            return Err(UsageError::NotFollowed(args.format.name()));
+        }
         Ok(Self {
             captures,
             raw: args.raw,
             join: args.join,
+            follow: args.follow,
+            stall: Duration::from_secs(args.stall),
             format: args.format,
             quiet: args.quiet,
             outputs: args.outputs,
@@ -431,7 +451,7 @@ mod tests {
                 "{answer}"
             );
         }
-        for option in ["--follow", "--threads=2", "--lint"] {
+        for option in ["--threads=2", "--lint"] {
             assert!(refusal(&[option, "x"]).contains("unexpected argument"));
         }
     }
