@@ -387,3 +387,38 @@ fn a_raw_response_without_the_option_is_told_of_it() {
     assert!(text(&output.stderr).contains("--raw reads it"), "{}", text(&output.stderr));
     assert_eq!(run(120, &["-q", "--raw", path]).status.code(), Some(3));
 }
+
+#[test]
+fn long_work_shows_progress_on_a_terminal_and_leaves_nothing_of_it() {
+    let program = assert_cmd::cargo::cargo_bin!("chunkscope").display().to_string();
+    // What a terminal gets of standard error: script makes one.
+    let on_terminal = |command: &str| {
+        let done = Command::new("script")
+            .args(["-qec", command, "/dev/null"])
+            .current_dir(TESTDATA)
+            .env("TERM", "xterm")
+            .stdin(Stdio::null())
+            .output();
+        done.ok().map(|done| String::from_utf8(done.stdout).unwrap())
+    };
+    let slowly = "(head -c 2000 pods-watch.pcap; sleep 1; tail -c +2001 pods-watch.pcap)";
+    let Some(shown) = on_terminal(&format!("{slowly} | {program} - >/dev/null")) else {
+        return; // no such program here
+    };
+    assert!(shown.contains(" read, ") && shown.contains("chunks"), "{shown:?}");
+    // The line is erased, and nothing follows.
+    assert!(shown.trim_end_matches(['\r', '\n']).ends_with("\u{1b}[2K"), "{shown:?}");
+    for (command, what) in [
+        (format!("{slowly} | {program} -q -"), "quiet"),
+        (format!("{slowly} | {program} - 2>&1 >/dev/null | cat"), "piped"),
+        (format!("{program} pods-watch.pcap >/dev/null"), "short"),
+        (format!("{slowly} | {program} -f csv - 2>&1 | tail -n 0"), "piped report"),
+    ] {
+        assert_eq!(on_terminal(&command).unwrap(), "", "{what}");
+    }
+    // With the table on the same terminal, the table alone stays.
+    let shown = on_terminal(&format!("{slowly} | COLUMNS=100 {program} --color never -")).unwrap();
+    let table = text(&run(100, &["pods-watch.pcap"]).stdout).replacen("pods-watch.pcap", "-", 1);
+    let table = table.replace('\n', "\r\n");
+    assert!(shown.ends_with(&table), "{shown}\n{table}");
+}

@@ -92,6 +92,9 @@ pub struct Args {
     pub outputs: Vec<Output>,
 
     /// No report on standard output: problems and the exit status only
+    ///
+    /// Nor is the progress of long work shown, which is else where standard
+    /// error is a terminal.
     #[arg(short, long, help_heading = "Report")]
     pub quiet: bool,
 

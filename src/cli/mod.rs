@@ -9,6 +9,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 pub mod args;
 pub mod live;
 pub mod output;
+pub mod progress;
 pub mod run;
 pub mod settings;
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::args::{Output, ReportFormat};
 use super::live::{LiveInput, Stop};
 use super::output::OutputFile;
+use super::progress::Progress;
 use super::settings::{Input, Settings};
 use crate::capture::CaptureReader;
 use crate::http::{Protocol, Side};
@@ -108,6 +109,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         }
         None => {}
     }
+    let progress = settings.progress.then(|| Progress::through(&settings.captures));
     // Lines on standard output tell of stalls themselves.
     let tells_stalls = settings.follow && settings.stdout_format() != Some(ReportFormat::Table);
     for (name, format, file) in &mut files {
@@ -121,11 +123,16 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         told: HashSet::new(),
         others: [0; 2],
         stalls: tells_stalls.then(|| (Stalls::new(settings.stall), clock)),
+        progress: progress.clone(),
         so_far: SoFar::default(),
     };
     let mut errors = Vec::new();
     let analysis = Analysis::new(&options, &mut reports);
-    let conclusion = match analyse(analysis, settings, &options.limits, &mut errors) {
+    let conclusion = analyse(analysis, settings, &options.limits, progress.as_ref(), &mut errors);
+    if let Some(progress) = progress {
+        progress.done();
+    }
+    let conclusion = match conclusion {
         Ok(conclusion) => conclusion,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             tell_unread(&errors, &reports.told, &mut reports.messages);
@@ -155,10 +162,11 @@ fn analyse(
     mut analysis: Analysis<'_>,
     settings: &Settings,
     limits: &Limits,
+    progress: Option<&Progress>,
     errors: &mut Vec<Unread>,
 ) -> io::Result<Conclusion> {
     if settings.join {
-        let outcome = join(&mut analysis, &settings.captures, limits);
+        let outcome = join(&mut analysis, &settings.captures, limits, progress);
         note(outcome, errors)?;
     } else {
         let stop = match settings.follow {
@@ -170,7 +178,7 @@ fn analyse(
             let source = match &stop {
                 Some(stop) if stop.is_wished() => break,
                 Some(stop) => follow(input, stop),
-                None => open(input),
+                None => open_metered(input, progress),
             };
             let outcome = match source {
                 Ok(source) if settings.raw => analysis.raw(&name, source),
@@ -247,6 +255,15 @@ fn open(input: &Input) -> io::Result<Box<dyn Read>> {
     }
 }
 
+/// Opens an input of which progress is shown, if it is.
+fn open_metered(input: &Input, progress: Option<&Progress>) -> io::Result<Box<dyn Read>> {
+    let source = open(input)?;
+    Ok(match progress {
+        Some(progress) => Box::new(progress.of(source)),
+        None => source,
+    })
+}
+
 /// Opens an input that is followed while it is written.
 fn follow(input: &Input, stop: &Stop) -> io::Result<Box<dyn Read>> {
     let live = match input {
@@ -305,6 +322,7 @@ fn join(
     analysis: &mut Analysis<'_>,
     captures: &[Input],
     limits: &Limits,
+    progress: Option<&Progress>,
 ) -> Result<(), (String, AnalysisError)> {
     let mut parts: Vec<(Option<Timestamp>, &Input)> = Vec::new();
     for input in captures {
@@ -327,7 +345,7 @@ fn join(
     });
     let name = parts.first().map(|(_, input)| input.name()).unwrap_or_default();
     analysis
-        .joined(parts.into_iter().map(|(_, input)| (input.name(), open(input))))
+        .joined(parts.into_iter().map(|(_, input)| (input.name(), open_metered(input, progress))))
         .map_err(|error| (name, error))
 }
 
@@ -485,10 +503,17 @@ struct Noting<'a, W> {
     /// What tells of stalls, where the report on standard output doesn't, and
     /// its clock.
     stalls: Option<(Stalls, Instant)>,
+    progress: Option<Progress>,
     so_far: SoFar,
 }
 
 impl<W: Write> Noting<'_, W> {
+    fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
+        self.reports.finding(&Finding::CaptureEnd(end))?;
+        self.problems(end);
+        Ok(())
+    }
+
     fn problems(&mut self, end: &CaptureEnd) {
         for problem in &end.problems {
             // What couldn't be read is told of at the end, once.
@@ -514,19 +539,25 @@ impl<W: Write> Report for Noting<'_, W> {
         if let (Some((stalls, _)), Finding::ExchangeEnd(end)) = (&mut self.stalls, finding) {
             stalls.end(end.head.id);
         }
-        self.reports.finding(finding)?;
-        if let Finding::CaptureEnd(end) = finding {
-            let [tls, http2] = &mut self.others;
-            for (protocol, count) in end.other_counts {
-                match protocol {
-                    Protocol::Tls => *tls += count,
-                    Protocol::Http2 => *http2 += count,
-                    Protocol::Other => {}
-                }
+        let Finding::CaptureEnd(end) = finding else {
+            if let (Some(progress), Finding::Chunk(_)) = (&self.progress, finding) {
+                progress.chunk();
             }
-            self.problems(end);
+            return self.reports.finding(finding);
+        };
+        let [tls, http2] = &mut self.others;
+        for (protocol, count) in end.other_counts {
+            match protocol {
+                Protocol::Tls => *tls += count,
+                Protocol::Http2 => *http2 += count,
+                Protocol::Other => {}
+            }
         }
-        Ok(())
+        // Here tables are written, perhaps to the terminal that shows progress.
+        match self.progress.clone() {
+            Some(progress) => progress.aside(|| self.capture_end(end)),
+            None => self.capture_end(end),
+        }
     }
 
     fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {
@@ -548,6 +579,9 @@ impl<W: Write> Report for Noting<'_, W> {
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
+        if let Some(progress) = &self.progress {
+            progress.done();
+        }
         self.reports.finish(conclusion)
     }
 }

@@ -27,7 +27,9 @@ const MOST_WIDTH: u16 = 1000;
 pub struct Environment {
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
-    /// Its columns, if it is one.
+    /// Whether standard error is one.
+    pub stderr_is_terminal: bool,
+    /// The columns of standard output, if it is a terminal.
     pub terminal_columns: Option<u16>,
     /// `COLUMNS`.
     pub columns: Option<OsString>,
@@ -44,6 +46,7 @@ impl Environment {
         let stdout = std::io::stdout();
         Self {
             stdout_is_terminal: stdout.is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
             terminal_columns: terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0),
             columns: std::env::var_os("COLUMNS"),
             no_color: std::env::var_os("NO_COLOR"),
@@ -60,6 +63,14 @@ impl Environment {
             None | Some(0) => DEFAULT_WIDTH,
             Some(columns) => columns.clamp(LEAST_WIDTH, MOST_WIDTH),
         })
+    }
+
+    /// Whether progress is shown, where the report on standard output is
+    /// written at once (`streams`) or at the end: lines that come meanwhile
+    /// tell enough, and must not be mixed with it.
+    fn progress(&self, streams: bool) -> bool {
+        let dumb = self.term.as_ref().is_some_and(|term| term == "dumb");
+        self.stderr_is_terminal && !dumb && !(streams && self.stdout_is_terminal)
     }
 
     /// Whether colours are used where nobody said so.
@@ -146,6 +157,8 @@ pub struct Settings {
     pub shown: Shown,
     /// Whether standard output has colours. Files never have.
     pub color: bool,
+    /// Whether progress is shown on standard error.
+    pub progress: bool,
     /// Columns of a table.
     pub width: u16,
 }
@@ -218,6 +231,9 @@ impl Settings {
                 ColorWord::Always => true,
                 ColorWord::Never => false,
             },
+            progress: !args.quiet
+                && !args.follow
+                && environment.progress(matches!(args.format, ReportFormat::Jsonl | ReportFormat::Csv)),
             width: environment.width(),
         })
     }
@@ -543,6 +559,28 @@ mod tests {
         assert!(!color(&Environment { term: Some("dumb".into()), ..terminal.clone() }, &["x"]));
         assert!(!color(&Environment { stdout_is_terminal: false, ..terminal }, &["x"]));
         assert!(color(&Environment::default(), &["--color", "always", "x"]));
+    }
+
+    #[test]
+    fn progress_is_for_terminals_that_nothing_else_is_written_to() {
+        let terminal = Environment {
+            stdout_is_terminal: true,
+            stderr_is_terminal: true,
+            term: Some("xterm".into()),
+            ..Environment::default()
+        };
+        let progress =
+            |environment: &Environment, words: &[&str]| settings_in(environment, words).unwrap().progress;
+        assert!(progress(&terminal, &["x"]));
+        assert!(progress(&terminal, &["-f", "json", "x"]));
+        assert!(!progress(&terminal, &["-f", "jsonl", "x"]));
+        assert!(!progress(&terminal, &["-f", "csv", "x"]));
+        assert!(!progress(&terminal, &["--follow", "x"]));
+        assert!(!progress(&terminal, &["-q", "x"]));
+        let piped = Environment { stdout_is_terminal: false, ..terminal.clone() };
+        assert!(progress(&piped, &["-f", "jsonl", "x"]));
+        assert!(!progress(&Environment { term: Some("dumb".into()), ..terminal.clone() }, &["x"]));
+        assert!(!progress(&Environment { stderr_is_terminal: false, ..terminal }, &["x"]));
     }
 
     #[test]
