@@ -235,32 +235,61 @@ fn colours_are_used_only_where_they_are_asked_for() {
     }
 }
 
+/// What the program does when its reader leaves after ten octets.
+fn left_alone(arguments: &[&str]) -> Output {
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("chunkscope"))
+        .current_dir(TESTDATA)
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 10]).unwrap();
+    drop(stdout);
+    child.wait_with_output().unwrap()
+}
+
+/// Captures whose reports are longer than a pipe holds.
+const LONG: [&str; 3] = ["nginx-buffered.pcap", "gzip-list.pcap", "nginx-buffered.pcap"];
+
 #[test]
-fn a_reader_that_leaves_is_no_error() {
+fn a_reader_that_leaves_is_no_error_and_hides_none() {
     for format in ["table", "walkthrough", "json", "jsonl", "csv"] {
-        let mut child = Command::new(assert_cmd::cargo::cargo_bin!("chunkscope"))
-            .current_dir(TESTDATA)
-            .args([
-                "-f",
-                format,
-                "--payload",
-                "full",
-                "--all",
-                "nginx-buffered.pcap",
-                "vlan.pcap",
-                "gzip-list.pcap",
-            ])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut stdout = child.stdout.take().unwrap();
-        stdout.read_exact(&mut [0; 10]).unwrap();
-        drop(stdout);
-        let output = child.wait_with_output().unwrap();
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{format}: {:?}", output.status);
-        assert!(!text(&output.stderr).contains("panick"), "{format}: {}", text(&output.stderr));
-        assert!(!text(&output.stderr).contains("pipe"), "{format}: {}", text(&output.stderr));
+        let options = ["-f", format, "--payload", "full", "--all"];
+        // What was found before the reader left tells the status.
+        for (first, status) in [("informer.pcap", 1), ("missing.pcap", 2), ("k8s-watch-coredns.pcap", 1)] {
+            let line: Vec<_> = options.iter().chain(&[first]).chain(&LONG).copied().collect();
+            let output = left_alone(&line);
+            // A document in one piece is written when everything was read.
+            if first == "k8s-watch-coredns.pcap" && format != "json" {
+                assert!(matches!(output.status.code(), Some(0 | 1)), "{format}: {:?}", output.status);
+            } else {
+                assert_eq!(output.status.code(), Some(status), "{format} {first}");
+            }
+            let said = text(&output.stderr);
+            assert!(!said.contains("panick") && !said.contains("pipe"), "{format}: {said}");
+            assert_eq!(said.contains("missing.pcap: no such file"), status == 2, "{format}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_leaves_takes_no_file_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("report.jsonl");
+    let whole = {
+        let line: Vec<_> = ["-f", "jsonl", "k8s-watch-coredns.pcap"].iter().chain(&LONG).copied().collect();
+        run(120, &line)
+    };
+    let output = format!("jsonl={}", path.display());
+    for format in ["table", "walkthrough", "json", "jsonl", "csv"] {
+        let options = ["--payload", "full", "--all", "-f", format, "-o", &output, "k8s-watch-coredns.pcap"];
+        let line: Vec<_> = options.iter().chain(&LONG).copied().collect();
+        let left = left_alone(&line);
+        assert_eq!(left.status.code(), whole.status.code(), "{format}: {}", text(&left.stderr));
+        assert_eq!(std::fs::read(&path).unwrap(), whole.stdout, "{format}");
+        std::fs::remove_file(&path).unwrap();
     }
 }
 
@@ -357,4 +386,39 @@ fn a_raw_response_without_the_option_is_told_of_it() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("--raw reads it"), "{}", text(&output.stderr));
     assert_eq!(run(120, &["-q", "--raw", path]).status.code(), Some(3));
+}
+
+#[test]
+fn long_work_shows_progress_on_a_terminal_and_leaves_nothing_of_it() {
+    let program = assert_cmd::cargo::cargo_bin!("chunkscope").display().to_string();
+    // What a terminal gets of standard error: script makes one.
+    let on_terminal = |command: &str| {
+        let done = Command::new("script")
+            .args(["-qec", command, "/dev/null"])
+            .current_dir(TESTDATA)
+            .env("TERM", "xterm")
+            .stdin(Stdio::null())
+            .output();
+        done.ok().map(|done| String::from_utf8(done.stdout).unwrap())
+    };
+    let slowly = "(head -c 2000 pods-watch.pcap; sleep 1; tail -c +2001 pods-watch.pcap)";
+    let Some(shown) = on_terminal(&format!("{slowly} | {program} - >/dev/null")) else {
+        return; // no such program here
+    };
+    assert!(shown.contains(" read, ") && shown.contains("chunks"), "{shown:?}");
+    // The line is erased, and nothing follows.
+    assert!(shown.trim_end_matches(['\r', '\n']).ends_with("\u{1b}[2K"), "{shown:?}");
+    for (command, what) in [
+        (format!("{slowly} | {program} -q -"), "quiet"),
+        (format!("{slowly} | {program} - 2>&1 >/dev/null | cat"), "piped"),
+        (format!("{program} pods-watch.pcap >/dev/null"), "short"),
+        (format!("{slowly} | {program} -f csv - 2>&1 | tail -n 0"), "piped report"),
+    ] {
+        assert_eq!(on_terminal(&command).unwrap(), "", "{what}");
+    }
+    // With the table on the same terminal, the table alone stays.
+    let shown = on_terminal(&format!("{slowly} | COLUMNS=100 {program} --color never -")).unwrap();
+    let table = text(&run(100, &["pods-watch.pcap"]).stdout).replacen("pods-watch.pcap", "-", 1);
+    let table = table.replace('\n', "\r\n");
+    assert!(shown.ends_with(&table), "{shown}\n{table}");
 }

@@ -77,11 +77,23 @@ impl<R: Read> Block<R> {
         self.start = self.start.saturating_add(count).min(self.end);
     }
 
+    /// As [`Self::fill_or_yield`], but waits where nothing is there yet.
+    pub(super) fn fill(&mut self, need: usize) -> Result<bool, CaptureError> {
+        loop {
+            match self.fill_or_yield(need) {
+                Err(error) if error.is_nothing_yet() => {}
+                result => return result,
+            }
+        }
+    }
+
     /// Reads until `need` octets are there; false if the input ends before.
     /// Doesn't read at all when they are there, so that what has arrived
     /// through a pipe is never held up by a read that waits. The buffer grows
     /// with what arrives, not with what a length field promises.
-    pub(super) fn fill(&mut self, need: usize) -> Result<bool, CaptureError> {
+    ///
+    /// Passes on [`NothingYet`](super::NothingYet); what arrived stays.
+    pub(super) fn fill_or_yield(&mut self, need: usize) -> Result<bool, CaptureError> {
         while self.len() < need {
             if self.ended {
                 return Ok(false);

@@ -27,6 +27,29 @@ impl fmt::Display for Place {
     }
 }
 
+/// What a source answers that has had no octets for a while, but may have
+/// some later: a pipe from a recorder. Reading can go on behind it.
+///
+/// It is the error within an [`io::Error`], of any kind: no operating system
+/// answers with it, so that nothing else is taken for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("no octets yet")]
+pub struct NothingYet;
+
+impl NothingYet {
+    /// Whether an error is that.
+    #[must_use]
+    pub fn is(error: &io::Error) -> bool {
+        error.get_ref().is_some_and(|inner| inner.is::<Self>())
+    }
+}
+
+impl From<NothingYet> for io::Error {
+    fn from(nothing: NothingYet) -> Self {
+        Self::new(io::ErrorKind::WouldBlock, nothing)
+    }
+}
+
 /// How a capture is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Compression {
@@ -243,6 +266,14 @@ pub enum CaptureError {
         #[source]
         source: io::Error,
     },
+}
+
+impl CaptureError {
+    /// Whether it is [`NothingYet`], behind which reading can go on.
+    #[must_use]
+    pub fn is_nothing_yet(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if NothingYet::is(source))
+    }
 }
 
 struct Within<'a>(&'a Option<Compression>);

@@ -12,7 +12,7 @@ use flate2::bufread::GzDecoder;
 use lz4_flex::frame::FrameDecoder;
 use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, InBuffer, Operation, OutBuffer};
 
-use super::error::{CaptureError, Compression};
+use super::error::{CaptureError, Compression, NothingYet};
 use super::magic;
 
 /// Octets that a source keeps for the decoders, and for recognising them.
@@ -36,11 +36,22 @@ pub(super) struct Source<R> {
     ended: bool,
     /// A read failed: the error that comes out of a decoder is the system's.
     failed: bool,
+    /// Whether [`NothingYet`] is passed on. No decoder could go on behind it.
+    yields: bool,
 }
 
 impl<R: Read> Source<R> {
     fn new(inner: R) -> Self {
-        Self { inner, buffer: vec![0; BUFFER], at: 0, end: 0, read: 0, ended: false, failed: false }
+        Self {
+            inner,
+            buffer: vec![0; BUFFER],
+            at: 0,
+            end: 0,
+            read: 0,
+            ended: false,
+            failed: false,
+            yields: false,
+        }
     }
 
     /// Octets taken.
@@ -64,7 +75,7 @@ impl<R: Read> Source<R> {
         }
         while self.end - self.at < count && !self.ended {
             let room = self.buffer.get_mut(self.end..).unwrap_or_default();
-            let got = retried(&mut self.inner, room).inspect_err(|_| self.failed = true)?;
+            let got = retried(&mut self.inner, room, self.yields).inspect_err(|_| self.failed = true)?;
             self.ended = got == 0;
             self.end += got;
             self.read += got as u64;
@@ -88,11 +99,13 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// One read; one that a signal interrupts is tried again.
-fn retried<R: Read>(inner: &mut R, room: &mut [u8]) -> io::Result<usize> {
+/// One read; one that a signal interrupts is tried again, and unless the
+/// caller `yields`, so is one that found nothing yet.
+fn retried<R: Read>(inner: &mut R, room: &mut [u8], yields: bool) -> io::Result<usize> {
     loop {
         match inner.read(room) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if !yields && NothingYet::is(&error) => {}
             result => return result,
         }
     }
@@ -104,7 +117,7 @@ impl<R: Read> Read for Source<R> {
             if self.ended {
                 return Ok(0);
             }
-            let got = retried(&mut self.inner, out).inspect_err(|_| self.failed = true)?;
+            let got = retried(&mut self.inner, out, self.yields).inspect_err(|_| self.failed = true)?;
             self.ended = got == 0;
             self.read += got as u64;
             return Ok(got);
@@ -233,6 +246,9 @@ impl<R: Read> Input<R> {
                         return Err(CaptureError::Io { offset: self.taken, source });
                     }
                 }
+                Err(source) if NothingYet::is(&source) => {
+                    return Err(CaptureError::Io { offset: self.taken, source });
+                }
                 Err(error) => return self.fail(error),
             }
         }
@@ -274,7 +290,10 @@ impl<R: Read> Input<R> {
                     State::Zstd { source, decoder, next: Next::Input }
                 }
                 Some(Compression::Lz4) => State::Lz4 { decoder: Box::new(FrameDecoder::new(source)), legacy },
-                None if first => State::Plain(source),
+                None if first => {
+                    source.yields = true;
+                    State::Plain(source)
+                }
                 None => {
                     if !ended {
                         self.garbage = Some(self.taken);

@@ -34,7 +34,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io::Read;
 
-pub use error::{CaptureError, Compression, Fault, Looks, Place};
+pub use error::{CaptureError, Compression, Fault, Looks, NothingYet, Place};
 pub use link::LinkType;
 
 use crate::limits::Limits;
@@ -262,7 +262,12 @@ impl<R: Read> CaptureReader<R> {
         }
         let machine = if block.octets().starts_with(&pcapng::SECTION) {
             let mut machine = Pcapng::open(limits);
-            machine.begin(&mut block, &mut book)?;
+            // Nothing is passed by until the section's header is there.
+            while let Err(error) = machine.begin(&mut block, &mut book) {
+                if !error.is_nothing_yet() {
+                    return Err(error);
+                }
+            }
             Machine::Pcapng(machine)
         } else if let Some(magic) = Magic::of(block.octets()) {
             block.fill(magic.header())?;
@@ -284,7 +289,8 @@ impl<R: Read> CaptureReader<R> {
     /// # Errors
     ///
     /// Damage behind which no packet can be found, and failures to read. All
-    /// packets before were given out.
+    /// packets before were given out. After [`NothingYet`], which only a source
+    /// that answers with it brings about, it can be asked again.
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         let record = match self.found.take() {
             Some(record) => record,
@@ -378,9 +384,10 @@ impl<R: Read> CaptureReader<R> {
             Machine::Pcap(machine) => machine.next(&mut self.block, &mut self.book),
             Machine::Pcapng(machine) => machine.next(&mut self.block, &mut self.book),
         };
-        if !matches!(found, Ok(Some(_))) {
-            self.over = true;
-        }
+        self.over = match &found {
+            Ok(found) => found.is_none(),
+            Err(error) => !error.is_nothing_yet(),
+        };
         if matches!(found, Ok(None)) {
             self.end();
         }

@@ -195,7 +195,7 @@ impl Pcap {
             let octets = block.octets();
             let length = self.layout.record;
             let Some(head) = octets.first_chunk().filter(|_| octets.len() >= length) else {
-                if block.fill(length)? {
+                if block.fill_or_yield(length)? {
                     continue;
                 }
                 self.end(block, book);
@@ -215,7 +215,7 @@ impl Pcap {
             }
             let whole = length + head.captured as usize;
             if octets.len() < whole {
-                if block.fill(whole)? {
+                if block.fill_or_yield(whole)? {
                     continue;
                 }
                 self.end(block, book);

@@ -183,7 +183,7 @@ impl Pcapng {
         };
         if [a, b, c, d] == SECTION {
             // §4.1: the byte-order magic comes before anything that needs it.
-            if !block.fill(12)? {
+            if !block.fill_or_yield(12)? {
                 return Ok(Found::Unfinished { known: true });
             }
             match block.octets().get(8..).and_then(<[u8]>::first_chunk) {
@@ -206,7 +206,7 @@ impl Pcapng {
             let fault = Fault::TooLong { length: u64::from(first), limit: self.limit as u64 };
             return Ok(Found::Fault { known: KNOWN.contains(&kind), fault });
         }
-        if block.len() < length && !block.fill(length)? {
+        if block.len() < length && !block.fill_or_yield(length)? {
             return Ok(Found::Unfinished { known: KNOWN.contains(&kind) });
         }
         let second = self.length_at(block.octets(), length);
@@ -494,7 +494,7 @@ impl std::fmt::Display for Inconsistent {
 /// The type and length of the next block.
 fn first_octets<R: Read>(block: &mut Block<R>) -> Result<Option<&[u8; 8]>, CaptureError> {
     if block.len() < 8 {
-        block.fill(8)?;
+        block.fill_or_yield(8)?;
     }
     Ok(block.octets().first_chunk())
 }

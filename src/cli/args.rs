@@ -41,6 +41,21 @@ pub struct Args {
     #[arg(long, help_heading = "Input")]
     pub join: bool,
 
+    /// Print each chunk as soon as its last octet arrives, while it is recorded
+    ///
+    /// For 'tcpdump -i any -U -w - port 8001 | chunkscope --follow -'. A line a
+    /// chunk in place of the table, with the time since the stream's last
+    /// event; records of jsonl and csv are written at once too. Ctrl-C ends it
+    /// with the summary and the exit status.
+    #[arg(long, help_heading = "Input")]
+    pub follow: bool,
+
+    /// With --follow, tell when a stream that stopped within a chunk or an
+    /// event has brought nothing for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, requires = "follow",
+        value_parser = clap::value_parser!(u64).range(1..), help_heading = "Input")]
+    pub stall: u64,
+
     /// Only this TCP stream, numbered as Wireshark's tcp.stream; repeatable
     #[arg(long = "stream", value_name = "N", help_heading = "Selection")]
     pub streams: Vec<u64>,
@@ -77,6 +92,9 @@ pub struct Args {
     pub outputs: Vec<Output>,
 
     /// No report on standard output: problems and the exit status only
+    ///
+    /// Nor is the progress of long work shown, which is else where standard
+    /// error is a terminal.
     #[arg(short, long, help_heading = "Report")]
     pub quiet: bool,
 
@@ -116,6 +134,9 @@ Examples:
 
   The steps from a packet to an event, for one connection:
     chunkscope -f walkthrough --stream 0 watch.pcap
+
+  Watch the chunks come, and be told when a stream stalls in mid-event:
+    tcpdump -i any -U -w - port 8001 | chunkscope --follow -
 
   Check in CI, with a report for programs beside the table:
     chunkscope -o json=report.json watch.pcap

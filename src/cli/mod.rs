@@ -3,11 +3,13 @@
 
 use std::ffi::OsString;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub mod args;
+pub mod live;
 pub mod output;
+pub mod progress;
 pub mod run;
 pub mod settings;
 
@@ -27,14 +29,22 @@ pub fn settings(
 ) -> Result<Settings, clap::Error> {
     let mut command = args::Args::command();
     let matches = match command.try_get_matches_from_mut(line) {
-        // The only argument that must be there is a capture.
-        Err(error) if error.kind() == ErrorKind::MissingRequiredArgument => {
+        Err(error) if lacks_capture(&error) => {
             return Err(command.error(error.kind(), NO_CAPTURE));
         }
         matches => matches?,
     };
     let typed = args::Args::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     Settings::resolve(typed, environment).map_err(|usage| command.error(ErrorKind::ArgumentConflict, usage))
+}
+
+/// Whether what a command line lacks is a capture.
+fn lacks_capture(error: &clap::Error) -> bool {
+    let lacks = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(lacks)) => lacks.iter().any(|argument| argument.contains("CAPTURE")),
+        _ => false,
+    };
+    error.kind() == ErrorKind::MissingRequiredArgument && lacks
 }
 
 const NO_CAPTURE: &str = "no capture is given

@@ -2,25 +2,32 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, LineWriter, Read, Write};
+use std::path::Path;
+use std::time::Instant;
 
 use super::args::{Output, ReportFormat};
+use super::live::{LiveInput, Stop};
 use super::output::OutputFile;
+use super::progress::Progress;
 use super::settings::{Input, Settings};
 use crate::capture::CaptureReader;
-use crate::http::Protocol;
+use crate::http::{Protocol, Side};
 use crate::limits::Limits;
 use crate::pipeline::options::Options;
 use crate::pipeline::{Analysis, AnalysisError};
 use crate::report::csv::CsvReport;
+use crate::report::follow::Follow;
 use crate::report::json::JsonReport;
 use crate::report::jsonl::JsonlReport;
 use crate::report::payload::Payload;
+use crate::report::stall::Stalls;
 use crate::report::table::Table;
 use crate::report::text::{TextOptions, counted, printable};
 use crate::report::walkthrough::Walkthrough;
-use crate::report::{CaptureEnd, Conclusion, Finding, Outcome, Report};
+use crate::report::{CaptureEnd, Conclusion, ExchangeVerdict, Finding, Outcome, Report, UnderWay};
 use crate::units::Timestamp;
+use crate::verdict::{Allow, Verdict};
 
 /// Payload octets that a preview needs: a line of a wide terminal.
 const PREVIEW_OCTETS: usize = 4 << 10;
@@ -40,11 +47,15 @@ pub enum Status {
 
 /// Analyses what the settings name, and writes the reports that they ask for.
 /// Messages go to `messages`.
+///
+/// Where the reader of standard output leaves (`| head`), nothing more is
+/// written there. Reports that go to files are finished all the same; without
+/// any, the run ends at once, with the status of what was found so far.
 pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Status {
     match try_run(settings, stdout, messages) {
         Ok(status) => status,
-        Err(Stop::Quietly) => Status::Pass,
-        Err(Stop::Failed(message)) => {
+        Err(Ended::Quietly(status)) => status,
+        Err(Ended::Failed(message)) => {
             // Nobody is left to be told where this fails.
             let _ = writeln!(messages, "chunkscope: {}", printable(&message));
             Status::Error
@@ -53,14 +64,14 @@ pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
 }
 
 /// Why a run ends before its end.
-enum Stop {
-    /// The reader of standard output left.
-    Quietly,
+enum Ended {
+    /// The reader of standard output left: the status of what was found so far.
+    Quietly(Status),
     /// With a message.
     Failed(String),
 }
 
-fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Result<Status, Stop> {
+fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Result<Status, Ended> {
     let limits = Limits::default();
     let options = Options {
         expectation: settings.expect,
@@ -72,58 +83,113 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
                 && settings.shown.payload(format) != Payload::None
         }),
         summaries: formats(settings).any(|format| format != ReportFormat::None),
+        follow: settings.follow,
         limits,
     };
     let mut files = Vec::new();
     for Output { format, path } in &settings.outputs {
         let file = OutputFile::create(path)
-            .map_err(|error| Stop::Failed(format!("{}: {}", path.display(), explain_output(&error))))?;
+            .map_err(|error| Ended::Failed(format!("{}: {}", path.display(), explain_output(&error))))?;
         files.push((path.display().to_string(), *format, file));
     }
     let mut reports = Reports::default();
-    if let Some(format) = settings.stdout_format() {
-        let out = BufWriter::with_capacity(64 << 10, stdout);
-        reports.0.push((None, report(format, out, settings, settings.color)));
+    let clock = Instant::now();
+    match settings.stdout_format() {
+        Some(ReportFormat::Table) if settings.follow => {
+            let text = text_options(ReportFormat::Table, settings, settings.color);
+            let clock = Box::new(move || clock.elapsed());
+            reports.0.push((None, Box::new(Follow::new(stdout, text, settings.stall, clock))));
+        }
+        Some(format) if settings.follow => {
+            reports.0.push((None, report(format, LineWriter::new(stdout), settings, settings.color)));
+        }
+        Some(format) => {
+            let out = BufWriter::with_capacity(64 << 10, stdout);
+            reports.0.push((None, report(format, out, settings, settings.color)));
+        }
+        None => {}
     }
+    let progress = settings.progress.then(|| Progress::through(&settings.captures));
+    // Lines on standard output tell of stalls themselves.
+    let tells_stalls = settings.follow && settings.stdout_format() != Some(ReportFormat::Table);
     for (name, format, file) in &mut files {
         reports.0.push((Some(name.clone()), report(*format, file, settings, false)));
     }
-    let mut reports =
-        Noting { reports, messages: &mut *messages, raw: settings.raw, told: HashSet::new(), others: [0; 2] };
-    let mut analysis = Analysis::new(&options, &mut reports);
+    let mut reports = Noting {
+        reports,
+        messages: &mut *messages,
+        raw: settings.raw,
+        allow: settings.allow,
+        told: HashSet::new(),
+        others: [0; 2],
+        stalls: tells_stalls.then(|| (Stalls::new(settings.stall), clock)),
+        progress: progress.clone(),
+        so_far: SoFar::default(),
+    };
     let mut errors = Vec::new();
-    if settings.join {
-        let outcome = join(&mut analysis, &settings.captures, &options.limits);
-        note(outcome, &mut errors)?;
-    } else {
-        for input in &settings.captures {
-            let name = input.name();
-            let outcome = match open(input) {
-                Ok(source) if settings.raw => analysis.raw(&name, source),
-                Ok(source) => analysis.capture(&name, source),
-                Err(error) => analysis.unreadable(&name, &explain(&error)).and(Err(AnalysisError::Io(error))),
-            }
-            .map_err(|error| (name, error));
-            note(outcome, &mut errors)?;
-        }
+    let analysis = Analysis::new(&options, &mut reports);
+    let conclusion = analyse(analysis, settings, &options.limits, progress.as_ref(), &mut errors);
+    if let Some(progress) = progress {
+        progress.done();
     }
-    let conclusion = analysis.conclude(!errors.is_empty()).map_err(stop)?;
+    let conclusion = match conclusion {
+        Ok(conclusion) => conclusion,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            tell_unread(&errors, &reports.told, &mut reports.messages);
+            return Err(Ended::Quietly(reports.so_far.status(settings, !errors.is_empty())));
+        }
+        Err(error) => return Err(Ended::Failed(format!("a report can't be written: {error}"))),
+    };
     let told = std::mem::take(&mut reports.told);
     let [tls, http2] = reports.others;
     drop(reports);
     for (name, _, file) in files {
-        file.commit().map_err(|error| Stop::Failed(format!("{name}: {}", explain_output(&error))))?;
+        file.commit().map_err(|error| Ended::Failed(format!("{name}: {}", explain_output(&error))))?;
     }
-    for Unread { problem, message } in &errors {
-        if problem.as_ref().is_none_or(|problem| !told.contains(problem)) {
-            let _ = writeln!(messages, "chunkscope: {}", printable(message));
-        }
-    }
+    tell_unread(&errors, &told, messages);
     let shown = matches!(settings.stdout_format(), Some(ReportFormat::Table | ReportFormat::Walkthrough));
     if conclusion.outcome == Outcome::Empty && !shown {
         let _ = writeln!(messages, "chunkscope: {}", nothing(conclusion.totals.exchanges, tls, http2));
     }
     Ok(status(&conclusion, settings, !errors.is_empty()))
+}
+
+/// Reads all captures, and concludes. What can't be read is kept for the end.
+///
+/// # Errors
+/// Where a report can't be written.
+fn analyse(
+    mut analysis: Analysis<'_>,
+    settings: &Settings,
+    limits: &Limits,
+    progress: Option<&Progress>,
+    errors: &mut Vec<Unread>,
+) -> io::Result<Conclusion> {
+    if settings.join {
+        let outcome = join(&mut analysis, &settings.captures, limits, progress);
+        note(outcome, errors)?;
+    } else {
+        let stop = match settings.follow {
+            true => Some(Stop::by_signals()?),
+            false => None,
+        };
+        for input in &settings.captures {
+            let name = input.name();
+            let source = match &stop {
+                Some(stop) if stop.is_wished() => break,
+                Some(stop) => follow(input, stop),
+                None => open_metered(input, progress),
+            };
+            let outcome = match source {
+                Ok(source) if settings.raw => analysis.raw(&name, source),
+                Ok(source) => analysis.capture(&name, source),
+                Err(error) => analysis.unreadable(&name, &explain(&error)).and(Err(AnalysisError::Io(error))),
+            }
+            .map_err(|error| (name, error));
+            note(outcome, errors)?;
+        }
+    }
+    analysis.conclude(!errors.is_empty())
 }
 
 /// Why there is nothing to check, in one line.
@@ -155,11 +221,20 @@ struct Unread {
     message: String,
 }
 
+/// Tells of what can't be read, once each.
+fn tell_unread(unread: &[Unread], told: &HashSet<String>, messages: &mut impl Write) {
+    for Unread { problem, message } in unread {
+        if problem.as_ref().is_none_or(|problem| !told.contains(problem)) {
+            let _ = writeln!(messages, "chunkscope: {}", printable(message));
+        }
+    }
+}
+
 /// Keeps what can't be read for the end; stops where a report can't be written.
-fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) -> Result<(), Stop> {
+fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) -> io::Result<()> {
     match outcome {
         Ok(()) => Ok(()),
-        Err((_, AnalysisError::Report(error))) => Err(stop(error)),
+        Err((_, AnalysisError::Report(error))) => Err(error),
         Err((name, AnalysisError::Io(error))) => {
             errors.push(Unread { problem: None, message: format!("{name}: {}", explain(&error)) });
             Ok(())
@@ -172,26 +247,41 @@ fn note(outcome: Result<(), (String, AnalysisError)>, errors: &mut Vec<Unread>) 
     }
 }
 
-fn stop(error: io::Error) -> Stop {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        Stop::Quietly
-    } else {
-        Stop::Failed(format!("a report can't be written: {error}"))
-    }
-}
-
 /// Opens an input; a directory, which opens well, is an error like others.
 fn open(input: &Input) -> io::Result<Box<dyn Read>> {
     match input {
         Input::Stdin => Ok(Box::new(io::stdin().lock())),
-        Input::File(path) => {
-            let file = File::open(path)?;
-            if file.metadata()?.is_dir() {
-                return Err(io::ErrorKind::IsADirectory.into());
-            }
-            Ok(Box::new(file))
-        }
+        Input::File(path) => Ok(Box::new(open_file(path)?)),
     }
+}
+
+/// Opens an input of which progress is shown, if it is.
+fn open_metered(input: &Input, progress: Option<&Progress>) -> io::Result<Box<dyn Read>> {
+    let source = open(input)?;
+    Ok(match progress {
+        Some(progress) => Box::new(progress.of(source)),
+        None => source,
+    })
+}
+
+/// Opens an input that is followed while it is written.
+fn follow(input: &Input, stop: &Stop) -> io::Result<Box<dyn Read>> {
+    let live = match input {
+        Input::Stdin => LiveInput::new(|| io::stdin().lock(), stop.clone()),
+        Input::File(path) => {
+            let file = open_file(path)?;
+            LiveInput::new(move || file, stop.clone())
+        }
+    };
+    Ok(Box::new(live?))
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(file)
 }
 
 /// What an operating system's error means for who typed the path.
@@ -232,6 +322,7 @@ fn join(
     analysis: &mut Analysis<'_>,
     captures: &[Input],
     limits: &Limits,
+    progress: Option<&Progress>,
 ) -> Result<(), (String, AnalysisError)> {
     let mut parts: Vec<(Option<Timestamp>, &Input)> = Vec::new();
     for input in captures {
@@ -254,7 +345,7 @@ fn join(
     });
     let name = parts.first().map(|(_, input)| input.name()).unwrap_or_default();
     analysis
-        .joined(parts.into_iter().map(|(_, input)| (input.name(), open(input))))
+        .joined(parts.into_iter().map(|(_, input)| (input.name(), open_metered(input, progress))))
         .map_err(|error| (name, error))
 }
 
@@ -283,16 +374,7 @@ fn report<'a>(
     settings: &Settings,
     color: bool,
 ) -> Box<dyn Report + 'a> {
-    let shown = settings.shown;
-    let text = TextOptions {
-        width: usize::from(settings.width),
-        color,
-        failed_only: shown.failed,
-        list_all: shown.all,
-        payload: shown.payload(format),
-        limit: shown.limit,
-        allow: settings.allow,
-    };
+    let text = text_options(format, settings, color);
     match format {
         ReportFormat::Table => Box::new(Table::new(out, text)),
         ReportFormat::Walkthrough => Box::new(Walkthrough::new(out, text)),
@@ -303,19 +385,46 @@ fn report<'a>(
     }
 }
 
+fn text_options(format: ReportFormat, settings: &Settings, color: bool) -> TextOptions {
+    let shown = settings.shown;
+    TextOptions {
+        width: usize::from(settings.width),
+        color,
+        failed_only: shown.failed,
+        list_all: shown.all,
+        payload: shown.payload(format),
+        limit: shown.limit,
+        allow: settings.allow,
+    }
+}
+
 /// Several reports in one pass, those to files with their names.
 #[derive(Default)]
 struct Reports<'a>(Vec<(Option<String>, Box<dyn Report + 'a>)>);
 
 impl Reports<'_> {
+    /// Has all of them write something. That on standard output is dropped
+    /// where its reader has left; if it was the only one, that is an error.
     fn each(&mut self, mut write: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
-        for (name, report) in &mut self.0 {
-            write(report.as_mut()).map_err(|error| match name {
-                Some(name) => io::Error::other(format!("{name}: {error}")),
-                None => error,
-            })?;
+        let mut left = None;
+        for (place, (name, report)) in self.0.iter_mut().enumerate() {
+            match (write(report.as_mut()), name) {
+                (Ok(()), _) => {}
+                (Err(error), Some(name)) => return Err(io::Error::other(format!("{name}: {error}"))),
+                (Err(error), None) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    left = Some((place, error))
+                }
+                (Err(error), None) => return Err(error),
+            }
         }
-        Ok(())
+        match left {
+            Some((_, error)) if self.0.len() == 1 => Err(error),
+            Some((place, _)) => {
+                self.0.remove(place);
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -324,8 +433,60 @@ impl Report for Reports<'_> {
         self.each(|report| report.finding(finding))
     }
 
+    fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {
+        self.each(|report| report.under_way(under_way))
+    }
+
+    fn moment(&mut self) -> io::Result<()> {
+        self.each(|report| report.moment())
+    }
+
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
         self.each(|report| report.finish(conclusion))
+    }
+}
+
+/// What was found so far, for a run that ends before its end.
+#[derive(Debug, Default)]
+struct SoFar {
+    /// Whether a capture can't be read.
+    unreadable: bool,
+    violated: bool,
+    /// Whether something couldn't be checked, as the capture lacks octets.
+    unverified: bool,
+    checked: bool,
+}
+
+impl SoFar {
+    fn finding(&mut self, finding: &Finding<'_>, allow: Allow) {
+        match finding {
+            Finding::Violation(_) => self.violated = true,
+            Finding::Chunk(judged) if judged.side == Side::Response => match &judged.verdict {
+                Verdict::Unverified(_) => self.unverified = true,
+                Verdict::Unchecked(_) => {}
+                verdict => {
+                    self.checked = true;
+                    // Its violation comes next, but perhaps not to here.
+                    self.violated |= allow.fails(verdict);
+                }
+            },
+            Finding::ExchangeEnd(end) => self.unverified |= end.verdict == ExchangeVerdict::Unverified,
+            Finding::CaptureEnd(end) => self.unreadable |= end.format.is_none(),
+            _ => {}
+        }
+    }
+
+    /// The status of that. Nobody can know what would have come.
+    const fn status(&self, settings: &Settings, unreadable: bool) -> Status {
+        if unreadable || self.unreadable {
+            Status::Error
+        } else if self.violated || (self.unverified && !settings.allow.gaps) {
+            Status::Fail
+        } else if self.checked || settings.allow.nothing {
+            Status::Pass
+        } else {
+            Status::Nothing
+        }
     }
 }
 
@@ -334,13 +495,25 @@ struct Noting<'a, W> {
     reports: Reports<'a>,
     messages: W,
     raw: bool,
+    allow: Allow,
     /// What was told of, with the capture's path.
     told: HashSet<String>,
     /// TLS and HTTP/2 connections.
     others: [u64; 2],
+    /// What tells of stalls, where the report on standard output doesn't, and
+    /// its clock.
+    stalls: Option<(Stalls, Instant)>,
+    progress: Option<Progress>,
+    so_far: SoFar,
 }
 
 impl<W: Write> Noting<'_, W> {
+    fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
+        self.reports.finding(&Finding::CaptureEnd(end))?;
+        self.problems(end);
+        Ok(())
+    }
+
     fn problems(&mut self, end: &CaptureEnd) {
         for problem in &end.problems {
             // What couldn't be read is told of at the end, once.
@@ -362,22 +535,53 @@ impl<W: Write> Noting<'_, W> {
 
 impl<W: Write> Report for Noting<'_, W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
-        self.reports.finding(finding)?;
-        if let Finding::CaptureEnd(end) = finding {
-            let [tls, http2] = &mut self.others;
-            for (protocol, count) in end.other_counts {
-                match protocol {
-                    Protocol::Tls => *tls += count,
-                    Protocol::Http2 => *http2 += count,
-                    Protocol::Other => {}
-                }
-            }
-            self.problems(end);
+        self.so_far.finding(finding, self.allow);
+        if let (Some((stalls, _)), Finding::ExchangeEnd(end)) = (&mut self.stalls, finding) {
+            stalls.end(end.head.id);
         }
-        Ok(())
+        let Finding::CaptureEnd(end) = finding else {
+            if let (Some(progress), Finding::Chunk(_)) = (&self.progress, finding) {
+                progress.chunk();
+            }
+            return self.reports.finding(finding);
+        };
+        let [tls, http2] = &mut self.others;
+        for (protocol, count) in end.other_counts {
+            match protocol {
+                Protocol::Tls => *tls += count,
+                Protocol::Http2 => *http2 += count,
+                Protocol::Other => {}
+            }
+        }
+        // Here tables are written, perhaps to the terminal that shows progress.
+        match self.progress.clone() {
+            Some(progress) => progress.aside(|| self.capture_end(end)),
+            None => self.capture_end(end),
+        }
+    }
+
+    fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {
+        if let Some((stalls, clock)) = &mut self.stalls
+            && let Some(notice) = stalls.under_way(under_way, clock.elapsed())
+        {
+            let _ = writeln!(self.messages, "chunkscope: {notice}");
+        }
+        self.reports.under_way(under_way)
+    }
+
+    fn moment(&mut self) -> io::Result<()> {
+        if let Some((stalls, clock)) = &mut self.stalls {
+            for notice in stalls.moment(clock.elapsed()) {
+                let _ = writeln!(self.messages, "chunkscope: {notice}");
+            }
+        }
+        self.reports.moment()
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
+        if let Some(progress) = &self.progress {
+            progress.done();
+        }
         self.reports.finish(conclusion)
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
 use crate::event::Kind;
@@ -26,7 +27,9 @@ const MOST_WIDTH: u16 = 1000;
 pub struct Environment {
     /// Whether standard output is a terminal.
     pub stdout_is_terminal: bool,
-    /// Its columns, if it is one.
+    /// Whether standard error is one.
+    pub stderr_is_terminal: bool,
+    /// The columns of standard output, if it is a terminal.
     pub terminal_columns: Option<u16>,
     /// `COLUMNS`.
     pub columns: Option<OsString>,
@@ -43,6 +46,7 @@ impl Environment {
         let stdout = std::io::stdout();
         Self {
             stdout_is_terminal: stdout.is_terminal(),
+            stderr_is_terminal: std::io::stderr().is_terminal(),
             terminal_columns: terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0),
             columns: std::env::var_os("COLUMNS"),
             no_color: std::env::var_os("NO_COLOR"),
@@ -59,6 +63,14 @@ impl Environment {
             None | Some(0) => DEFAULT_WIDTH,
             Some(columns) => columns.clamp(LEAST_WIDTH, MOST_WIDTH),
         })
+    }
+
+    /// Whether progress is shown, where the report on standard output is
+    /// written at once (`streams`) or at the end: lines that come meanwhile
+    /// tell enough, and must not be mixed with it.
+    fn progress(&self, streams: bool) -> bool {
+        let dumb = self.term.as_ref().is_some_and(|term| term == "dumb");
+        self.stderr_is_terminal && !dumb && !(streams && self.stdout_is_terminal)
     }
 
     /// Whether colours are used where nobody said so.
@@ -125,6 +137,10 @@ pub struct Settings {
     pub raw: bool,
     /// Whether they are parts of one recording.
     pub join: bool,
+    /// Whether chunks are reported as they complete.
+    pub follow: bool,
+    /// After how long without an octet a stream has stalled.
+    pub stall: Duration,
     /// The report on standard output; see also `quiet`.
     pub format: ReportFormat,
     /// Whether standard output stays empty, whatever `format` says.
@@ -141,6 +157,8 @@ pub struct Settings {
     pub shown: Shown,
     /// Whether standard output has colours. Files never have.
     pub color: bool,
+    /// Whether progress is shown on standard error.
+    pub progress: bool,
     /// Columns of a table.
     pub width: u16,
 }
@@ -154,6 +172,12 @@ pub enum UsageError {
     /// Two outputs are the same file.
     #[error("two reports would go to the same file '{}'", .0.display())]
     SameOutput(PathBuf),
+    /// The format isn't written while reading.
+    #[error(
+        "with --follow, {0} can't go to standard output: it is written when all was read. \
+         Leave out --format for a line a chunk, or take jsonl or csv; -o {0}=FILE writes it beside"
+    )]
+    NotFollowed(&'static str),
     /// An output is one of the captures.
     #[error("a report would overwrite the capture '{}'", .0.display())]
     OverwritesCapture(PathBuf),
@@ -163,15 +187,24 @@ impl Settings {
     /// What was typed, in this environment.
     ///
     /// # Errors
-    /// Standard input given twice, or an output that would overwrite another
+    /// Standard input given twice, a format that can't be followed, or an output that would overwrite another
     /// one or a capture.
     pub fn resolve(args: Args, environment: &Environment) -> Result<Self, UsageError> {
         let captures = inputs(args.captures)?;
         check_outputs(&args.outputs, &captures)?;
+        let follows = matches!(
+            args.format,
+            ReportFormat::Table | ReportFormat::Jsonl | ReportFormat::Csv | ReportFormat::None
+        );
+        if args.follow && !args.quiet && !follows {
+            return Err(UsageError::NotFollowed(args.format.name()));
+        }
         Ok(Self {
             captures,
             raw: args.raw,
             join: args.join,
+            follow: args.follow,
+            stall: Duration::from_secs(args.stall),
             format: args.format,
             quiet: args.quiet,
             outputs: args.outputs,
@@ -198,6 +231,9 @@ impl Settings {
                 ColorWord::Always => true,
                 ColorWord::Never => false,
             },
+            progress: !args.quiet
+                && !args.follow
+                && environment.progress(matches!(args.format, ReportFormat::Jsonl | ReportFormat::Csv)),
             width: environment.width(),
         })
     }
@@ -431,7 +467,7 @@ mod tests {
                 "{answer}"
             );
         }
-        for option in ["--follow", "--threads=2", "--lint"] {
+        for option in ["--threads=2", "--lint"] {
             assert!(refusal(&[option, "x"]).contains("unexpected argument"));
         }
     }
@@ -523,6 +559,28 @@ mod tests {
         assert!(!color(&Environment { term: Some("dumb".into()), ..terminal.clone() }, &["x"]));
         assert!(!color(&Environment { stdout_is_terminal: false, ..terminal }, &["x"]));
         assert!(color(&Environment::default(), &["--color", "always", "x"]));
+    }
+
+    #[test]
+    fn progress_is_for_terminals_that_nothing_else_is_written_to() {
+        let terminal = Environment {
+            stdout_is_terminal: true,
+            stderr_is_terminal: true,
+            term: Some("xterm".into()),
+            ..Environment::default()
+        };
+        let progress =
+            |environment: &Environment, words: &[&str]| settings_in(environment, words).unwrap().progress;
+        assert!(progress(&terminal, &["x"]));
+        assert!(progress(&terminal, &["-f", "json", "x"]));
+        assert!(!progress(&terminal, &["-f", "jsonl", "x"]));
+        assert!(!progress(&terminal, &["-f", "csv", "x"]));
+        assert!(!progress(&terminal, &["--follow", "x"]));
+        assert!(!progress(&terminal, &["-q", "x"]));
+        let piped = Environment { stdout_is_terminal: false, ..terminal.clone() };
+        assert!(progress(&piped, &["-f", "jsonl", "x"]));
+        assert!(!progress(&Environment { term: Some("dumb".into()), ..terminal.clone() }, &["x"]));
+        assert!(!progress(&Environment { stderr_is_terminal: false, ..terminal }, &["x"]));
     }
 
     #[test]

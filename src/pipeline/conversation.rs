@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use crate::http::{Connection, HttpEvent, Protocol};
-use crate::report::{ExchangeHead, ExchangeId};
+use crate::report::{ExchangeHead, ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
 
@@ -68,6 +68,12 @@ impl Conversation {
     pub(super) fn finish(self) -> Remains {
         let Talk { troubles, protocol, understood, .. } = self.talk;
         Remains { troubles: (understood && protocol.is_none()).then_some(troubles), protocol }
+    }
+
+    /// What is under way in the response that comes.
+    pub(super) fn under_way(&self) -> Option<UnderWay> {
+        let mut open = self.talk.exchanges.iter().filter_map(|(_, exchange)| exchange.as_deref());
+        open.find_map(Exchange::under_way)
     }
 
     /// Whether anything of HTTP/1 was understood.

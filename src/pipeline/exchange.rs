@@ -3,8 +3,8 @@
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
 use crate::report::{
-    Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, Finding, JudgedChunk, Tally, Violation,
-    ViolationCode,
+    Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, Finding, JudgedChunk, Tally, UnderWay,
+    Violation, ViolationCode,
 };
 use crate::units::{FrameNo, Stamp};
 use crate::verdict::Verdict;
@@ -31,6 +31,8 @@ pub(super) struct Shortfalls {
 struct Progress {
     body: Body,
     judge: Judge,
+    /// The body is over.
+    over: bool,
     /// The chunk that was last listed, if the body stopped in it.
     stopped_in: Option<Stopped>,
 }
@@ -75,6 +77,16 @@ impl Exchange {
         let response = self.head.response.as_ref().and_then(|head| head.stamp);
         let request = self.head.request.as_ref().and_then(|head| head.stamp);
         response.or(request).map(|stamp| stamp.frame)
+    }
+
+    /// What is under way in its response, where that is chunked and isn't over.
+    pub(super) fn under_way(&self) -> Option<UnderWay> {
+        let progress = self
+            .response
+            .as_ref()
+            .filter(|progress| progress.body.framing == Some(Framing::Chunked) && !progress.over)?;
+        let (chunk, event) = progress.judge.under_way();
+        Some(UnderWay { exchange: self.head.id, chunk, event })
     }
 
     pub(super) fn request(&mut self, head: RequestHead) {
@@ -174,6 +186,7 @@ impl Exchange {
                 last_chunk: None,
             },
             judge: Judge::new(self.head.id, side, task, options),
+            over: false,
             stopped_in: None,
         };
         match side {
@@ -278,6 +291,7 @@ impl Exchange {
         emit: &mut Emit<'_>,
     ) {
         let Some(progress) = self.side(side) else { return };
+        progress.over = true;
         progress.body.end = end;
         progress.body.end_stamp = stamp;
         progress.body.reset = reset;

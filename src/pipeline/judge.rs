@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::{BodyEnd, Side};
-use crate::report::{Event, ExchangeId, JudgedChunk};
+use crate::report::{ChunkUnderWay, Event, EventUnderWay, ExchangeId, JudgedChunk};
 use crate::verdict::{Fault, Overlap, Verdict};
 
 use super::options::Options;
@@ -105,6 +105,10 @@ pub(super) struct Judge {
     framer: Option<Framer>,
     /// Nothing of the current chunk is read any more.
     skipping: bool,
+    /// Payload octets of the current chunk that came.
+    received: u64,
+    /// Behind the last payload octet, in the body.
+    at: u64,
     /// In order; the last may still be receiving octets.
     waiting: VecDeque<Waiting>,
     waiting_payload: usize,
@@ -134,6 +138,8 @@ impl Judge {
             kind,
             framer: None,
             skipping: false,
+            received: 0,
+            at: 0,
             waiting: VecDeque::new(),
             waiting_payload: 0,
             max_waiting: options.limits.pending_chunks,
@@ -178,7 +184,26 @@ impl Judge {
         self.release(true);
     }
 
+    /// What has begun and isn't whole: the chunk, the event.
+    pub(super) fn under_way(&self) -> (Option<ChunkUnderWay>, Option<EventUnderWay>) {
+        let chunk = self.waiting.back().filter(|waiting| waiting.chunk.is_none()).map(|waiting| {
+            let size = waiting.range.end - waiting.range.start;
+            ChunkUnderWay { index: waiting.index, received: self.received, size }
+        });
+        let reads = matches!(self.mode, Mode::InStep) && !self.skipping;
+        let open = self.open().filter(|open| reads && !open.filler_only && !open.undecided);
+        let event = open.map(|open| EventUnderWay {
+            first_chunk: match self.reserved {
+                Some((_, first_chunk)) => first_chunk,
+                None => holder(&self.waiting, open.start).unwrap_or(1),
+            },
+            received: self.at.saturating_sub(open.start),
+        });
+        (chunk, event)
+    }
+
     fn begin(&mut self, index: u64, offset: u64, size: u64) {
+        self.received = 0;
         let range = offset..offset.saturating_add(size);
         self.waiting.push_back(Waiting {
             index,
@@ -210,6 +235,8 @@ impl Judge {
     }
 
     fn payload(&mut self, mut offset: u64, mut octets: &[u8]) {
+        self.received += octets.len() as u64;
+        self.at = offset.saturating_add(octets.len() as u64);
         if self.check_utf8
             && let Some(waiting) = self.waiting.back_mut()
         {
@@ -285,10 +312,6 @@ impl Judge {
 
     fn event(&mut self, span: &Range<u64>, summary: crate::event::Summary) {
         let last_octet = span.end.saturating_sub(1);
-        let holder = |waiting: &VecDeque<Waiting>, octet: u64| {
-            let place = waiting.partition_point(|w| w.range.end <= octet);
-            waiting.get(place).filter(|w| w.range.start <= octet).map(|w| w.index)
-        };
         let (index, first_chunk) = match self.reserved.take() {
             Some(reserved) => reserved,
             None => {
@@ -475,6 +498,12 @@ impl Judge {
             }
         })
     }
+}
+
+/// The chunk that holds an octet of the body.
+fn holder(waiting: &VecDeque<Waiting>, octet: u64) -> Option<u64> {
+    let place = waiting.partition_point(|w| w.range.end <= octet);
+    waiting.get(place).filter(|w| w.range.start <= octet).map(|w| w.index)
 }
 
 /// The waiting chunks that share octets with `span`.

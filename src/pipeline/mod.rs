@@ -16,7 +16,7 @@ use std::io::{self, Read};
 
 use foldhash::fast::RandomState;
 
-use crate::capture::{CaptureError, CaptureFormat, CaptureReader, LinkType};
+use crate::capture::{CaptureError, CaptureFormat, CaptureReader, LinkType, NothingYet};
 use crate::http::Protocol;
 use crate::packet::{self, Decoded, Decoder};
 use crate::report::{
@@ -89,6 +89,13 @@ impl Output<'_> {
         }
     }
 
+    /// Tells the report what is under way, or that time passes.
+    fn tell(&mut self, tell: impl FnOnce(&mut dyn Report) -> io::Result<()>) {
+        if self.error.is_none() {
+            self.error = tell(self.report).err();
+        }
+    }
+
     fn check(&mut self) -> Result<(), AnalysisError> {
         self.error.take().map_or(Ok(()), |error| Err(AnalysisError::Report(error)))
     }
@@ -112,6 +119,11 @@ impl<'a> Analysis<'a> {
     }
 
     /// Reads one capture, in one pass.
+    ///
+    /// The source of a capture that is still recorded may answer with
+    /// [`NothingYet`](crate::capture::NothingYet) where none has come for a
+    /// while. Then what was held back for the sake of packets that may be
+    /// recorded late is given out, and reading goes on.
     ///
     /// # Errors
     /// Where the capture can't be read, or not to its end (what was read is
@@ -180,6 +192,11 @@ impl<'a> Analysis<'a> {
                 Ok(0) => break,
                 Ok(len) => len,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if NothingYet::is(&error) => {
+                    self.output.tell(|report| report.moment());
+                    self.output.check()?;
+                    continue;
+                }
                 Err(error) => {
                     outcome = Err(AnalysisError::Io(error));
                     break;
@@ -191,6 +208,12 @@ impl<'a> Analysis<'a> {
             let output = &mut self.output;
             conversation
                 .push(StreamItem::Data(Direction::Backward, piece), self.options, &mut |f| output.emit(f));
+            if self.options.follow {
+                if let Some(under_way) = conversation.under_way() {
+                    output.tell(|report| report.under_way(&under_way));
+                }
+                output.tell(|report| report.moment());
+            }
             self.output.check()?;
         }
         let output = &mut self.output;
@@ -327,7 +350,18 @@ impl<'o> Recording<'o> {
         reader: &mut CaptureReader<R>,
         output: &mut Output<'_>,
     ) -> Result<(), AnalysisError> {
-        while let Some(frame) = reader.next_frame()? {
+        let follow = self.streams.options.follow;
+        loop {
+            let frame = match reader.next_frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Ok(()),
+                Err(error) if error.is_nothing_yet() => {
+                    self.idle(output);
+                    output.check()?;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             if let Some(at) = frame.stamp.at {
                 self.times = Some((self.times.map_or(at, |(first, _)| first), at));
             }
@@ -343,9 +377,19 @@ impl<'o> Recording<'o> {
                 }
                 _ => {}
             });
+            if follow {
+                output.tell(|report| report.moment());
+            }
             output.check()?;
         }
-        Ok(())
+    }
+
+    /// No packet has come for a while.
+    fn idle(&mut self, output: &mut Output<'_>) {
+        let Self { reassembler, streams, .. } = self;
+        let mut sink = |stream: StreamId, item: StreamItem<'_>| streams.item(stream, item, &mut *output);
+        reassembler.idle(&mut sink);
+        output.tell(|report| report.moment());
     }
 
     fn finish(
@@ -453,6 +497,11 @@ impl Streams<'_> {
                 }
                 if let Slot::Talking(conversation) = slot {
                     conversation.push(item, self.options, &mut |finding| output.emit(finding));
+                    if self.options.follow
+                        && let Some(under_way) = conversation.under_way()
+                    {
+                        output.tell(|report| report.under_way(&under_way));
+                    }
                 }
             }
         }

@@ -53,6 +53,9 @@ pub struct Options {
     pub check_utf8: bool,
     /// Whether a report shows what is known of events besides their places.
     pub summaries: bool,
+    /// Whether the report follows what comes as it comes: it is told what is
+    /// under way, and that time passes.
+    pub follow: bool,
     /// What bounds memory.
     pub limits: Limits,
 }

@@ -8,6 +8,7 @@ mod closing;
 pub mod csv;
 mod failures;
 mod figures;
+pub mod follow;
 pub mod json;
 pub mod jsonl;
 mod octets;
@@ -21,6 +22,7 @@ mod sample;
 mod samples;
 mod sheet;
 pub mod spool;
+pub mod stall;
 pub mod table;
 pub mod text;
 pub mod walkthrough;
@@ -437,6 +439,37 @@ pub struct Conclusion {
     pub outcome: Outcome,
 }
 
+/// What has begun in the chunked body of a response, and isn't whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Whose exchange.
+    pub exchange: ExchangeId,
+    /// The chunk of which not all octets came.
+    pub chunk: Option<ChunkUnderWay>,
+    /// The event of which not all octets came.
+    pub event: Option<EventUnderWay>,
+}
+
+/// A chunk that isn't whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkUnderWay {
+    /// Its number.
+    pub index: u64,
+    /// The octets of payload that came.
+    pub received: u64,
+    /// Those that its size line declares.
+    pub size: u64,
+}
+
+/// An event that isn't whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventUnderWay {
+    /// The chunk that holds its first octet.
+    pub first_chunk: u64,
+    /// The octets of it that came.
+    pub received: u64,
+}
+
 /// Writes findings in some format.
 pub trait Report {
     /// Takes the next finding.
@@ -444,6 +477,25 @@ pub trait Report {
     /// # Errors
     /// What the output answered.
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()>;
+
+    /// Takes what is under way on an exchange of which something came. Told
+    /// only where findings are followed
+    /// ([`Options::follow`](crate::pipeline::options::Options::follow)).
+    ///
+    /// # Errors
+    /// What the output answered.
+    fn under_way(&mut self, _: &UnderWay) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Time passes: told after each packet, and a few times a second where
+    /// none comes. Told only where findings are followed.
+    ///
+    /// # Errors
+    /// What the output answered.
+    fn moment(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Writes what is left, when all captures are done.
     ///

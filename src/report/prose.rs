@@ -221,7 +221,8 @@ impl Prose {
         self.marked(Mark::of(end.verdict), &self.verdict_text(end))
     }
 
-    fn verdict_text(self, end: &ExchangeEnd) -> String {
+    /// The same, bare.
+    pub(super) fn verdict_text(self, end: &ExchangeEnd) -> String {
         let tally = &end.tally;
         let both = format!("{}, {}", counted(tally.chunks(), "chunk"), counted(end.events, "event"));
         match end.verdict {

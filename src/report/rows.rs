@@ -146,7 +146,7 @@ impl Row {
 
 /// `ADDED`, `ADDED ×4, BOOKMARK`; `…ADDED` began in an earlier chunk and
 /// `ADDED…` goes on in a later one.
-fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String {
+pub(super) fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String {
     let chunk = &judged.chunk;
     if chunk.unfinished {
         return "(unfinished)".to_owned();
@@ -191,7 +191,7 @@ fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String {
 }
 
 /// `ConfigMap kube-system/coredns`, with `+8` where others follow.
-fn object_cell(events: &[std::sync::Arc<Event>]) -> String {
+pub(super) fn object_cell(events: &[std::sync::Arc<Event>]) -> String {
     let name = |event: &Event| {
         let summary = &event.summary;
         let mut text = summary.kind.clone().unwrap_or_default();
@@ -214,7 +214,7 @@ fn object_cell(events: &[std::sync::Arc<Event>]) -> String {
 }
 
 /// `231`, or `231–239` of several events.
-fn version_cell(events: &[std::sync::Arc<Event>]) -> String {
+pub(super) fn version_cell(events: &[std::sync::Arc<Event>]) -> String {
     let version = |event: &Event| event.summary.resource_version.clone();
     let mut versions = events.iter().filter_map(|event| version(event));
     let Some(first) = versions.next() else { return String::new() };
@@ -225,7 +225,7 @@ fn version_cell(events: &[std::sync::Arc<Event>]) -> String {
 
 /// The start of the payload, without the line end that closes it; for a
 /// server-sent event, of its data.
-fn payload_cell(judged: &JudgedChunk, expect: Option<Expect>, columns: usize) -> String {
+pub(super) fn payload_cell(judged: &JudgedChunk, expect: Option<Expect>, columns: usize) -> String {
     if expect == Some(Expect::Kind(Kind::Sse))
         && let ([event], Verdict::One) = (judged.events.as_slice(), &judged.verdict)
         && let Some(data) = &event.summary.data
@@ -237,7 +237,7 @@ fn payload_cell(judged: &JudgedChunk, expect: Option<Expect>, columns: usize) ->
 }
 
 /// All of the payload that was kept, each of its lines on one below the row.
-fn whole_payload(judged: &JudgedChunk) -> String {
+pub(super) fn whole_payload(judged: &JudgedChunk) -> String {
     let chunk = &judged.chunk;
     let mut text = String::with_capacity(chunk.payload.len() + 64);
     let payload = chunk.payload.strip_suffix(b"\n").unwrap_or(&chunk.payload);

@@ -223,6 +223,18 @@ impl Talk {
         self.heard_within(&Limits::default())
     }
 
+    /// What is heard of it when no packets have come for a while behind it.
+    pub fn heard_until_idle(&self) -> Vec<String> {
+        let mut heard = Vec::new();
+        let mut reassembler = Reassembler::new(&Limits::default());
+        let mut sink = |stream: StreamId, item: StreamItem<'_>| heard.push(tell(stream, &item));
+        for (frame, packet) in (1..).zip(&self.packets) {
+            reassembler.push(&packet.segment(frame), &mut sink);
+        }
+        reassembler.idle(&mut sink);
+        heard
+    }
+
     pub fn heard_within(&self, limits: &Limits) -> Vec<String> {
         let mut heard = Vec::new();
         let mut reassembler = Reassembler::new(limits);

@@ -106,6 +106,28 @@ impl Reassembler {
         }
     }
 
+    /// No packet has come for so long that what is still recorded late would
+    /// have: what waits for nothing else is given up at once. To be called
+    /// where packets are read as they are captured. A hole that its receiver
+    /// hasn't acknowledged is waited for all the same.
+    pub fn idle(&mut self, sink: &mut impl StreamSink) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let limits = Limits { gap_patience_packets: 0, ..self.limits.clone() };
+        for (index, stream, since) in std::mem::take(&mut self.waiting) {
+            let Some(slot) = self.table.slot(index).filter(|slot| slot.stream == stream) else {
+                continue;
+            };
+            let mut out = Outlet { sink, stream, now: self.now, limits: &limits, held: &mut self.held };
+            if slot.flow.tick(&mut out) {
+                self.close(index, Close::Ended, sink);
+            } else if slot.flow.starts_to_wait() {
+                self.waiting.push_back((index, stream, since));
+            }
+        }
+    }
+
     /// The capture has ended: everything that is held back comes, then
     /// [`StreamItem::Closed`] for what is open, stream by stream.
     pub fn finish(&mut self, sink: &mut impl StreamSink) {

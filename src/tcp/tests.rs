@@ -637,3 +637,22 @@ fn an_endpoint_that_talks_to_itself_does_no_harm() {
     }
     assert!(talk.heard().iter().any(|line| line.contains("abc")));
 }
+
+// While it is recorded
+
+#[test]
+fn what_waits_for_late_packets_alone_comes_when_none_do() {
+    // The response acknowledges a request that the recorder lost.
+    let talk = talk().client(b"").client(b"GET").lost().server(b"200");
+    assert_eq!(talk.heard_until_idle(), [OPEN, "> 0 gap of 3 noticed 5", "< 0 200 5"]);
+}
+
+#[test]
+fn a_hole_that_may_still_be_sent_again_is_waited_for_also_when_no_packets_come() {
+    let talk = talk().client(b"GET").server(b"one").lost().server(b"two");
+    assert_eq!(talk.heard_until_idle(), [OPEN, "> 0 GET 4"]);
+    // Once it is acknowledged, nobody sends it again.
+    let talk = talk.client(b"");
+    let expected = [OPEN, "> 0 GET 4", "< 0 gap of 3 noticed 6", "< 3 two 5/6"];
+    assert_eq!(talk.heard_until_idle(), expected);
+}

@@ -1,6 +1,7 @@
 //! Pipes, errors of the system, and parts of a recording.
 
 use super::*;
+use crate::capture::NothingYet;
 
 /// A pipe: gives its parts one read each, then isn't ready.
 struct Pipe {
@@ -104,4 +105,55 @@ fn captures_without_packets_have_no_first_time() {
     assert_eq!(capture.next_frame().unwrap(), None);
     assert_eq!(capture.packets(), 0);
     assert_eq!(capture.problems(), []);
+}
+
+/// Gives an octet a read, and before each of them says that there is none yet.
+struct Hesitant<'a> {
+    octets: &'a [u8],
+    ready: bool,
+}
+
+impl Read for Hesitant<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.ready = !self.ready;
+        if !self.ready {
+            return Err(NothingYet.into());
+        }
+        let place = out.get_mut(..1).unwrap_or_default();
+        self.octets.read(place)
+    }
+}
+
+#[test]
+fn that_there_is_nothing_yet_loses_nothing() {
+    let ng = [
+        section(Little),
+        interface(Little, 1, 0, &[]),
+        enhanced(Little, 0, MICROS, b"one", &[]),
+        enhanced(Little, 0, MICROS, b"second", &[]),
+    ]
+    .concat();
+    for (file, most) in [
+        (plain(&[b"one", b"second"]), usize::MAX),
+        (ng, usize::MAX),
+        // A decoder can't stop within its data: it waits.
+        (zstd::encode_all(&plain(&[b"one", b"second"])[..], 1).unwrap(), 0),
+    ] {
+        let source = Hesitant { octets: &file, ready: true };
+        let mut capture = CaptureReader::open(source, &Limits::default(), 1).unwrap();
+        let (mut found, mut nothing) = (Vec::new(), 0);
+        loop {
+            match capture.next_frame() {
+                Ok(Some(frame)) => found.push(frame.data.to_vec()),
+                Ok(None) => break,
+                Err(error) => {
+                    assert!(error.is_nothing_yet(), "{error}");
+                    nothing += 1;
+                }
+            }
+        }
+        assert_eq!(found, [&b"one"[..], b"second"]);
+        assert!(if most == 0 { nothing == 0 } else { nothing > 40 }, "{nothing}");
+        assert_eq!(capture.problems(), []);
+    }
 }
