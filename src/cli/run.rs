@@ -13,6 +13,7 @@ use crate::limits::Limits;
 use crate::pipeline::options::Options;
 use crate::pipeline::{Analysis, AnalysisError};
 use crate::report::csv::CsvReport;
+use crate::report::html::{HtmlOptions, HtmlReport};
 use crate::report::json::JsonReport;
 use crate::report::jsonl::JsonlReport;
 use crate::report::payload::Payload;
@@ -290,7 +291,7 @@ fn report<'a>(
         failed_only: shown.failed,
         list_all: shown.all,
         payload: shown.payload(format),
-        limit: shown.limit,
+        limit: shown.limit(format),
         allow: settings.allow,
     };
     match format {
@@ -299,6 +300,10 @@ fn report<'a>(
         ReportFormat::Json => Box::new(JsonReport::new(out, text.payload)),
         ReportFormat::Jsonl => Box::new(JsonlReport::new(out, text.payload)),
         ReportFormat::Csv => Box::new(CsvReport::new(out, text.payload)),
+        ReportFormat::Html => {
+            let TextOptions { failed_only, list_all, payload, limit, allow, .. } = text;
+            Box::new(HtmlReport::new(out, HtmlOptions { failed_only, list_all, payload, limit, allow }))
+        }
         ReportFormat::None => Box::new(Reports::default()),
     }
 }

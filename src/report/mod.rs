@@ -8,6 +8,7 @@ mod closing;
 pub mod csv;
 mod failures;
 mod figures;
+pub mod html;
 pub mod json;
 pub mod jsonl;
 mod octets;
