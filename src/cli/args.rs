@@ -98,27 +98,28 @@ pub struct Args {
     #[arg(short, long, help_heading = "Report")]
     pub quiet: bool,
 
-    /// Show only what failed (in tables and walkthroughs)
+    /// Show only what failed (in tables, walkthroughs and html)
     #[arg(long, help_heading = "Report")]
     pub failed: bool,
 
     /// List exchanges of which nothing is expected in full in a table
     ///
-    /// Without it each takes one line.
+    /// Without it each takes one line. The same holds for html.
     #[arg(long, help_heading = "Report")]
     pub all: bool,
 
-    /// How much of the payloads is shown [default: preview in tables and
-    /// walkthroughs, full in json, jsonl and csv]
+    /// How much of the payloads is shown [default: preview in tables,
+    /// walkthroughs and html, full in json, jsonl and csv]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Report")]
     pub payload: Option<PayloadWord>,
 
-    /// At most this many chunk rows a response in a table; 0 is all
+    /// At most this many chunk rows a response in a table [default: 50, in
+    /// html 300]; 0 is all
     ///
     /// What is hidden is counted, and the first 1,000 failed chunks are always
     /// shown.
-    #[arg(long, value_name = "N", default_value_t = 50, help_heading = "Report")]
-    pub limit: u64,
+    #[arg(long, value_name = "N", help_heading = "Report")]
+    pub limit: Option<u64>,
 
     /// When to use colours
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWord::Auto, help_heading = "Report")]
@@ -140,6 +141,9 @@ Examples:
 
   Check in CI, with a report for programs beside the table:
     chunkscope -o json=report.json watch.pcap
+
+  A page to attach to a ticket, beside the table:
+    chunkscope -o html=watch.html watch.pcap
 
   Without packets, from what curl received:
     curl -sN --raw -i '127.0.0.1:8001/api/v1/pods?watch=1' | chunkscope --raw -
@@ -169,6 +173,8 @@ pub enum ReportFormat {
     Jsonl,
     /// For spreadsheets: a row a chunk, written while reading
     Csv,
+    /// For people: one page for a browser, with timelines and octets
+    Html,
     /// Nothing
     None,
 }
@@ -183,6 +189,7 @@ impl ReportFormat {
             Self::Json => "json",
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
+            Self::Html => "html",
             Self::None => "none",
         }
     }

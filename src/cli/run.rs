@@ -18,6 +18,7 @@ use crate::pipeline::options::Options;
 use crate::pipeline::{Analysis, AnalysisError};
 use crate::report::csv::CsvReport;
 use crate::report::follow::Follow;
+use crate::report::html::{HtmlOptions, HtmlReport};
 use crate::report::json::JsonReport;
 use crate::report::jsonl::JsonlReport;
 use crate::report::payload::Payload;
@@ -381,6 +382,10 @@ fn report<'a>(
         ReportFormat::Json => Box::new(JsonReport::new(out, text.payload)),
         ReportFormat::Jsonl => Box::new(JsonlReport::new(out, text.payload)),
         ReportFormat::Csv => Box::new(CsvReport::new(out, text.payload)),
+        ReportFormat::Html => {
+            let TextOptions { failed_only, list_all, payload, limit, allow, .. } = text;
+            Box::new(HtmlReport::new(out, HtmlOptions { failed_only, list_all, payload, limit, allow }))
+        }
         ReportFormat::None => Box::new(Reports::default()),
     }
 }
@@ -393,7 +398,7 @@ fn text_options(format: ReportFormat, settings: &Settings, color: bool) -> TextO
         failed_only: shown.failed,
         list_all: shown.all,
         payload: shown.payload(format),
-        limit: shown.limit,
+        limit: shown.limit(format),
         allow: settings.allow,
     }
 }

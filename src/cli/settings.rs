@@ -10,8 +10,12 @@ use std::time::Duration;
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
 use crate::event::Kind;
 use crate::pipeline::options::{Expectation, Filters};
+use crate::report::html;
 use crate::report::payload::Payload;
 use crate::verdict::Allow;
+
+/// Chunk rows of a response in a table.
+const DEFAULT_LIMIT: u64 = 50;
 
 /// Columns of a table where there is no terminal.
 const DEFAULT_WIDTH: u16 = 120;
@@ -109,19 +113,30 @@ pub struct Shown {
     pub failed: bool,
     /// Exchanges without an expectation in full.
     pub all: bool,
-    /// The most chunk rows a response; `None` is all.
+    /// The most chunk rows a response, 0 is all; `None` is the format's own
+    /// default.
     pub limit: Option<u64>,
     /// How much of the payloads; `None` is the format's own default.
     pub payload: Option<Payload>,
 }
 
 impl Shown {
+    /// The most chunk rows a response in a report in this format; `None` is all.
+    #[must_use]
+    pub fn limit(&self, format: ReportFormat) -> Option<u64> {
+        let usual = match format {
+            ReportFormat::Html => html::DEFAULT_LIMIT,
+            _ => DEFAULT_LIMIT,
+        };
+        Some(self.limit.unwrap_or(usual)).filter(|&limit| limit > 0)
+    }
+
     /// How much of the payloads a report in this format shows.
     #[must_use]
     pub const fn payload(&self, format: ReportFormat) -> Payload {
         match (self.payload, format) {
             (Some(payload), _) => payload,
-            (None, ReportFormat::Table | ReportFormat::Walkthrough) => Payload::Preview,
+            (None, ReportFormat::Table | ReportFormat::Walkthrough | ReportFormat::Html) => Payload::Preview,
             (None, ReportFormat::Json | ReportFormat::Jsonl | ReportFormat::Csv) => Payload::Full,
             (None, ReportFormat::None) => Payload::None,
         }
@@ -219,7 +234,7 @@ impl Settings {
             shown: Shown {
                 failed: args.failed,
                 all: args.all,
-                limit: (args.limit > 0).then_some(args.limit),
+                limit: args.limit,
                 payload: args.payload.map(|word| match word {
                     PayloadWord::None => Payload::None,
                     PayloadWord::Preview => Payload::Preview,
@@ -354,7 +369,9 @@ mod tests {
         assert_eq!(settings.stdout_format(), Some(ReportFormat::Table));
         assert_eq!(settings.expect, Expectation::Auto);
         assert_eq!(settings.allow, Allow::default());
-        assert_eq!(settings.shown, Shown { failed: false, all: false, limit: Some(50), payload: None });
+        assert_eq!(settings.shown, Shown { failed: false, all: false, limit: None, payload: None });
+        assert_eq!(settings.shown.limit(ReportFormat::Table), Some(50));
+        assert_eq!(settings.shown.limit(ReportFormat::Html), Some(300));
         assert!(settings.outputs.is_empty() && !settings.raw && !settings.join && !settings.quiet);
         assert!(settings.filters.streams.is_empty() && settings.filters.target.is_none());
         assert_eq!((settings.color, settings.width), (false, 120));
@@ -539,8 +556,10 @@ mod tests {
 
     #[test]
     fn a_limit_of_zero_is_none() {
-        assert_eq!(settings(&["--limit", "0", "x"]).shown.limit, None);
-        assert_eq!(settings(&["--limit", "7", "x"]).shown.limit, Some(7));
+        for format in [ReportFormat::Table, ReportFormat::Html] {
+            assert_eq!(settings(&["--limit", "0", "x"]).shown.limit(format), None);
+            assert_eq!(settings(&["--limit", "7", "x"]).shown.limit(format), Some(7));
+        }
         refusal(&["--limit", "-1", "x"]);
     }
 

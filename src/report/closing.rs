@@ -8,9 +8,17 @@ use crate::report::phrases::{place, request_line};
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{counted, fit_middle, grouped, printable};
 use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Expect, Outcome};
+use crate::verdict::Allow;
 
 /// Exchanges that are named at the end.
 const NAMED: usize = 20;
+
+/// How a watch is recorded in the clear, each command in a terminal of its own.
+pub(super) const RECORDING: [&str; 3] = [
+    "kubectl proxy --port 8001",
+    "tcpdump -i any -w watch.pcap port 8001",
+    "curl -N '127.0.0.1:8001/api/v1/configmaps?watch=true'",
+];
 
 /// What was seen in a run, as far as the last words need it. Its size is bounded.
 #[derive(Debug, Default)]
@@ -105,18 +113,31 @@ impl Run {
     /// verdict is the conclusion.
     pub(super) fn conclude(&self, prose: Prose, conclusion: &Conclusion) -> String {
         let totals = &conclusion.totals;
-        match conclusion.outcome {
-            Outcome::Pass if totals.captures == 1 && self.exchanges == 1 && self.passed == 1 => String::new(),
-            Outcome::Pass => {
-                let text = format!(
-                    "pass: {} checked{}, no check failed ({}, {})",
-                    counted(totals.checked, "exchange"),
-                    in_captures(totals.captures),
-                    counted(totals.chunks, "chunk"),
-                    counted(totals.events, "event"),
-                );
-                format!("\n{}{}", prose.marked(Mark::Good, &text), self.names(prose, totals.captures))
+        let mark = match conclusion.outcome {
+            Outcome::Pass if totals.captures == 1 && self.exchanges == 1 && self.passed == 1 => {
+                return String::new();
             }
+            Outcome::Pass => Mark::Good,
+            Outcome::Fail => Mark::Bad,
+            Outcome::Empty => return self.empty(prose, conclusion),
+        };
+        let text = format!("{}: {}", conclusion.outcome.name(), self.outcome_text(prose.allow, conclusion));
+        let text = text.strip_suffix(": ").unwrap_or(&text);
+        format!("\n{}{}", prose.marked(mark, text), self.names(prose, totals.captures))
+    }
+
+    /// What was found in all captures, a clause; empty where nothing is to be
+    /// said beyond the outcome's name.
+    pub(super) fn outcome_text(&self, allow: Allow, conclusion: &Conclusion) -> String {
+        let totals = &conclusion.totals;
+        match conclusion.outcome {
+            Outcome::Pass => format!(
+                "{} checked{}, no check failed ({}, {})",
+                counted(totals.checked, "exchange"),
+                in_captures(totals.captures),
+                counted(totals.chunks, "chunk"),
+                counted(totals.events, "event"),
+            ),
             Outcome::Fail => {
                 let mut texts = Vec::new();
                 if totals.unreadable > 0 {
@@ -134,7 +155,7 @@ impl Run {
                         texts.push(format!("{failed} of {all} exchanges fail, with {violations}"));
                     }
                 }
-                if self.failed == 0 && self.unverified > 0 && !prose.allow.gaps {
+                if self.failed == 0 && self.unverified > 0 && !allow.gaps {
                     texts.push(match totals.unverified {
                         0 => "no check failed, but the capture lacks octets that are needed to check all"
                             .to_owned(),
@@ -145,11 +166,9 @@ impl Run {
                         ),
                     });
                 }
-                let text = format!("fail: {}", texts.join("; "));
-                let text = text.strip_suffix(": ").unwrap_or(&text);
-                format!("\n{}{}", prose.marked(Mark::Bad, text), self.names(prose, totals.captures))
+                texts.join("; ")
             }
-            Outcome::Empty => self.empty(prose, conclusion),
+            Outcome::Empty => format!("no chunked event stream{}", in_captures(totals.captures)),
         }
     }
 
@@ -170,10 +189,23 @@ impl Run {
     }
 
     fn empty(&self, prose: Prose, conclusion: &Conclusion) -> String {
-        let totals = &conclusion.totals;
-        let text = format!("nothing to check: no chunked event stream{}", in_captures(totals.captures));
+        let text = format!("nothing to check: {}", self.outcome_text(prose.allow, conclusion));
         let mut text = format!("\n{}", prose.marked(Mark::Unchecked, &text));
-        let mut say = |sentence: &str| text.push_str(&prose.paragraph(sentence, "  ", "  "));
+        for sentence in self.instead() {
+            text.push_str(&prose.paragraph(&sentence, "  ", "  "));
+        }
+        text.push_str("\n  To record a Kubernetes watch in the clear, each line in a terminal of its own:\n");
+        for command in RECORDING {
+            text.push_str(&format!("    {command}\n"));
+        }
+        text.push_str("  then stop curl, wait a second, stop tcpdump:\n    chunkscope watch.pcap\n");
+        text
+    }
+
+    /// What there is where nothing was checked, and what to do, a sentence each.
+    pub(super) fn instead(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        let mut say = |sentence: &str| sentences.push(sentence.to_owned());
         let other = |wanted: Protocol| -> u64 {
             let counts = self.other.iter().filter(|(protocol, _)| *protocol == Some(wanted));
             counts.map(|(_, count)| count).sum()
@@ -222,16 +254,7 @@ impl Run {
             say("Over HTTP/2 there are DATA frames in place of chunks. To see chunks, let the client speak \
                  HTTP/1.1 (curl --http1.1; a Go client: GODEBUG=http2client=0).");
         }
-        text.push_str("\n  To record a Kubernetes watch in the clear, each line in a terminal of its own:\n");
-        for command in [
-            "kubectl proxy --port 8001",
-            "tcpdump -i any -w watch.pcap port 8001",
-            "curl -N '127.0.0.1:8001/api/v1/configmaps?watch=true'",
-        ] {
-            text.push_str(&format!("    {command}\n"));
-        }
-        text.push_str("  then stop curl, wait a second, stop tcpdump:\n    chunkscope watch.pcap\n");
-        text
+        sentences
     }
 }
 

@@ -57,6 +57,23 @@ impl Group {
     const fn is_about_events(&self) -> bool {
         !matches!(self.code, ViolationCode::BadFraming | ViolationCode::TruncatedBody)
     }
+
+    /// How many there are beyond those that are told, and where.
+    fn others_text(&self) -> Option<String> {
+        let others = self.count - self.told.len() as u64;
+        let (more, noun) = match others {
+            0 => return None,
+            1 => ("One more like these".to_owned(), "chunk"),
+            _ => (format!("{} more like these", grouped(others)), "chunks"),
+        };
+        let runs = self.others.iter().take(KEPT_RANGES);
+        let runs: Vec<_> = runs.map(|&(first, last)| range(first, last)).collect();
+        let cut = if self.others.len() > KEPT_RANGES { ", …" } else { "" };
+        Some(match runs.is_empty() {
+            true => more,
+            false => format!("{more}: {noun} {}{cut}", runs.join(", ")),
+        })
+    }
 }
 
 /// What may be said of a chunk that fails; put into words only if it is.
@@ -80,6 +97,18 @@ impl ChunkFacts {
         }
         text
     }
+}
+
+/// The failures of one kind, in words.
+#[derive(Debug)]
+pub(super) struct Explained {
+    pub(super) code: ViolationCode,
+    /// The first few, one by one.
+    pub(super) told: Vec<String>,
+    /// The others, counted and listed by their chunks.
+    pub(super) others: Option<String>,
+    /// What it means for whoever receives it.
+    pub(super) meaning: String,
 }
 
 impl Failures {
@@ -158,30 +187,28 @@ impl Failures {
         texts.join(", ")
     }
 
+    /// Each kind of failure in words.
+    pub(super) fn in_words(&self, end: &ExchangeEnd) -> impl Iterator<Item = Explained> {
+        self.groups.iter().map(|group| Explained {
+            code: group.code,
+            told: group.told.clone(),
+            others: group.others_text(),
+            meaning: meaning(group, end),
+        })
+    }
+
     /// The explanation, for below an exchange's verdict.
     pub(super) fn explain(&self, prose: Prose, end: &ExchangeEnd) -> String {
         let mut text = String::new();
-        for group in &self.groups {
+        for Explained { told, others, meaning, .. } in self.in_words(end) {
             text.push('\n');
-            for told in &group.told {
+            for told in &told {
                 text.push_str(&prose.marked(Mark::Bad, told));
             }
-            let others = group.count - group.told.len() as u64;
-            if others > 0 {
-                let (more, noun) = match others {
-                    1 => ("One more like these".to_owned(), "chunk"),
-                    _ => (format!("{} more like these", grouped(others)), "chunks"),
-                };
-                let runs = group.others.iter().take(KEPT_RANGES);
-                let runs: Vec<_> = runs.map(|&(first, last)| range(first, last)).collect();
-                let cut = if group.others.len() > KEPT_RANGES { ", …" } else { "" };
-                let shown = match runs.is_empty() {
-                    true => String::new(),
-                    false => format!(": {noun} {}{cut}", runs.join(", ")),
-                };
-                text.push_str(&prose.paragraph(&format!("{more}{shown}"), "  ", "  "));
+            if let Some(others) = others {
+                text.push_str(&prose.paragraph(&others, "  ", "  "));
             }
-            text.push_str(&prose.paragraph(&meaning(group, end), "  ", "  "));
+            text.push_str(&prose.paragraph(&meaning, "  ", "  "));
         }
         if let Some(filter) = self.filter(end) {
             let what =
@@ -195,7 +222,7 @@ impl Failures {
     }
 
     /// A display filter for the frames of what was told.
-    fn filter(&self, end: &ExchangeEnd) -> Option<String> {
+    pub(super) fn filter(&self, end: &ExchangeEnd) -> Option<String> {
         let stream = end.head.id.stream?;
         let frames = self.groups.iter().flat_map(|group| &group.frames);
         let mut frames: Vec<u64> = frames.map(|frame| frame.get()).collect();

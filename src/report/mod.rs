@@ -9,6 +9,7 @@ pub mod csv;
 mod failures;
 mod figures;
 pub mod follow;
+pub mod html;
 pub mod json;
 pub mod jsonl;
 mod octets;

@@ -13,11 +13,11 @@ use crate::report::text::{Tone, counted, frame_ranges, preview};
 use crate::units::FrameNo;
 
 /// Octets of a row.
-const ROW: u64 = 16;
+pub(super) const ROW: u64 = 16;
 
 /// Payload octets that are shown of a long payload: its beginning and its end.
-const HEAD: u64 = 6 * ROW;
-const TAIL: u64 = 2 * ROW;
+pub(super) const HEAD: u64 = 6 * ROW;
+pub(super) const TAIL: u64 = 2 * ROW;
 
 /// Walks a trail in steps of any length.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl<'a> Trail<'a> {
     }
 
     /// Whether the capture lacks the next octets.
-    fn at_hole(&mut self) -> bool {
+    pub(super) fn at_hole(&mut self) -> bool {
         self.settle();
         self.framed && self.run.is_none_or(|run| run.frame.is_none())
     }
@@ -58,7 +58,7 @@ impl<'a> Trail<'a> {
 
     /// The next octets, at most `most`, that share a frame. A trail that is
     /// shorter than what is asked of it goes on without a frame.
-    fn step(&mut self, most: u64) -> Run {
+    pub(super) fn step(&mut self, most: u64) -> Run {
         self.settle();
         match &mut self.run {
             Some(run) => {
@@ -233,7 +233,7 @@ impl LeftOut {
 }
 
 /// `33 31 64 0d 0a`, with a wider gap in the middle of a row.
-fn hex(octets: &[u8]) -> String {
+pub(super) fn hex(octets: &[u8]) -> String {
     let mut text = String::with_capacity(3 * octets.len() + 1);
     for (place, octet) in octets.iter().enumerate() {
         text.push_str(match place {
@@ -247,7 +247,7 @@ fn hex(octets: &[u8]) -> String {
 }
 
 /// Printable ASCII as it is, anything else as a dot: one column an octet.
-fn dots(octets: &[u8]) -> String {
+pub(super) fn dots(octets: &[u8]) -> String {
     let shown = |octet: &u8| if matches!(octet, 0x20..=0x7e) { char::from(*octet) } else { '·' };
     octets.iter().map(shown).collect()
 }

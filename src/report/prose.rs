@@ -148,27 +148,7 @@ impl Prose {
 
     /// What is to be known of its bodies before the chunks.
     pub(super) fn notes(self, end: &ExchangeEnd) -> String {
-        let mut text = String::new();
-        for (side, body) in [(Side::Request, &end.request_body), (Side::Response, &end.response_body)] {
-            let Some(body) = body else { continue };
-            if let Some(skipped) = body.joined {
-                let side = if side == Side::Request { "request" } else { "response" };
-                let note = format!(
-                    "The stream was joined in the middle of a {side}: {} before the first chunk that could \
-                     be made out were skipped; chunks count from there.",
-                    counted(skipped, "octet")
-                );
-                text.push_str(&self.paragraph(&note, "", ""));
-            }
-        }
-        if let Some(body) = &end.request_body
-            && (body.size > 0 || body.end != BodyEnd::Complete)
-        {
-            let ended = body_end(body, Side::Request);
-            let note = format!("The request has a body of {}: {ended}", counted(body.size, "octet"));
-            text.push_str(&self.paragraph(&note, "", ""));
-        }
-        text
+        notes(end).iter().map(|note| self.paragraph(note, "", "")).collect()
     }
 
     /// An exchange in one line.
@@ -307,6 +287,29 @@ impl Prose {
             _ => failed.join(", ") + &other.join(", "),
         }
     }
+}
+
+/// What is to be known of an exchange's bodies before the chunks, a sentence each.
+pub(super) fn notes(end: &ExchangeEnd) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (side, body) in [(Side::Request, &end.request_body), (Side::Response, &end.response_body)] {
+        let Some(body) = body else { continue };
+        if let Some(skipped) = body.joined {
+            let side = if side == Side::Request { "request" } else { "response" };
+            notes.push(format!(
+                "The stream was joined in the middle of a {side}: {} before the first chunk that could \
+                 be made out were skipped; chunks count from there.",
+                counted(skipped, "octet")
+            ));
+        }
+    }
+    if let Some(body) = &end.request_body
+        && (body.size > 0 || body.end != BodyEnd::Complete)
+    {
+        let ended = body_end(body, Side::Request);
+        notes.push(format!("The request has a body of {}: {ended}", counted(body.size, "octet")));
+    }
+    notes
 }
 
 /// The sign at the left of a line.
