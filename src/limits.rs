@@ -45,6 +45,12 @@ pub struct Limits {
     pub open_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
     pub fragments: usize,
+    /// Octets that a body's codings may yield, for each octet that is read:
+    /// twice what deflate can (1,032). Only brotli and zstd reach it, on octets
+    /// that repeat without end.
+    pub coding_ratio: u64,
+    /// Octets that they may yield besides: a few large events that are alike.
+    pub coding_allowance: u64,
     /// Chunks whose verdict is known but whose events are not yet.
     pub pending_chunks: usize,
     /// Payload octets kept with such chunks.
@@ -67,6 +73,8 @@ impl Default for Limits {
             pipelined: 1024,
             open_streams: 100_000,
             fragments: 16 << 20,
+            coding_ratio: 2048,
+            coding_allowance: 16 << 20,
             pending_chunks: 4096,
             pending_payload: 16 << 20,
         }

@@ -13,11 +13,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing};
+use crate::coding::Coding;
 use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::{BodyEnd, Side};
-use crate::report::{Event, ExchangeId, JudgedChunk};
+use crate::report::{Decoded, Event, ExchangeId, JudgedChunk};
 use crate::verdict::{Fault, Overlap, Verdict};
 
+use super::coded::{Coded, Stop};
 use super::options::Options;
 
 /// What a judge is to do with a body.
@@ -91,6 +93,9 @@ struct Waiting {
     /// Why nobody can know what it holds.
     unknown: Option<&'static str>,
     utf8: Utf8,
+    /// What its octets decode to, in a body with codings; `range` is then the
+    /// place of that, and grows with it.
+    decoded: Option<Box<Decoded>>,
 }
 
 /// Joins the chunks and the events of one body.
@@ -103,6 +108,9 @@ pub(super) struct Judge {
     /// Made with the first chunk: most bodies have none, or nothing is
     /// expected of them.
     framer: Option<Framer>,
+    /// The body's codings, if it has any: events are then read in what its
+    /// octets decode to.
+    coded: Option<Box<Coded>>,
     /// Nothing of the current chunk is read any more.
     skipping: bool,
     /// In order; the last may still be receiving octets.
@@ -133,6 +141,7 @@ impl Judge {
             mode,
             kind,
             framer: None,
+            coded: None,
             skipping: false,
             waiting: VecDeque::new(),
             waiting_payload: 0,
@@ -144,6 +153,23 @@ impl Judge {
             summaries: options.summaries,
             found: VecDeque::new(),
         }
+    }
+
+    /// The body has codings, in the order in which they were applied. It
+    /// wasn't joined: nobody can decode from the middle on.
+    pub(super) fn decode(&mut self, codings: &[Coding], options: &Options) {
+        self.coded = Some(Box::new(Coded::new(codings, options)));
+    }
+
+    /// The coding whose stream the body ended in, where it was complete all the
+    /// same.
+    pub(super) fn unfinished_coding(&self) -> Option<Coding> {
+        self.coded.as_ref()?.unfinished()
+    }
+
+    /// Whether what came was not decoded to its end, since it is too much.
+    pub(super) fn decodes_to_too_much(&self) -> bool {
+        self.coded.as_ref().is_some_and(|coded| coded.is_too_much())
     }
 
     /// What was found and not taken yet, in order.
@@ -178,8 +204,14 @@ impl Judge {
         self.release(true);
     }
 
-    fn begin(&mut self, index: u64, offset: u64, size: u64) {
-        let range = offset..offset.saturating_add(size);
+    fn begin(&mut self, index: u64, mut offset: u64, size: u64) {
+        let mut range = offset..offset.saturating_add(size);
+        let mut lost = None;
+        if let Some(coded) = &self.coded {
+            offset = coded.decoded();
+            range = offset..offset;
+            lost = coded.unknown();
+        }
         self.waiting.push_back(Waiting {
             index,
             range,
@@ -192,9 +224,10 @@ impl Judge {
             unknown: match self.mode {
                 Mode::Searching(reason) => Some(reason),
                 Mode::Guessing { joined: true } => Some(AFTER_JOIN),
-                _ => None,
+                _ => lost,
             },
             utf8: Utf8::default(),
+            decoded: None,
         });
         let searching = match self.mode {
             Mode::Off(_) => return,
@@ -209,12 +242,58 @@ impl Judge {
         }
     }
 
-    fn payload(&mut self, mut offset: u64, mut octets: &[u8]) {
+    fn payload(&mut self, offset: u64, octets: &[u8]) {
         if self.check_utf8
             && let Some(waiting) = self.waiting.back_mut()
         {
             waiting.utf8.push(octets);
         }
+        if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
+            self.coded_payload(octets);
+        } else {
+            self.read(offset, octets);
+        }
+    }
+
+    /// Reads octets of a body with codings.
+    fn coded_payload(&mut self, octets: &[u8]) {
+        // Out of the way while it gives what it decodes.
+        let Some(mut coded) = self.coded.take() else { return };
+        let stop = coded.read(octets, &mut |offset, octets, keep| {
+            if let Some(waiting) = self.waiting.back_mut() {
+                waiting.range.end = offset.saturating_add(octets.len() as u64);
+                let decoded = waiting.decoded.get_or_insert_default();
+                let room = keep.saturating_sub(decoded.octets.len());
+                decoded.octets.extend_from_slice(octets.get(..room).unwrap_or(octets));
+            }
+            self.read(offset, octets);
+        });
+        if let Some(stop) = stop {
+            self.stop(stop, coded.decoded());
+        }
+        self.coded = Some(coded);
+    }
+
+    /// Nothing more of a body with codings can be decoded, from the chunk at
+    /// hand on; `decoded` octets came out.
+    fn stop(&mut self, stop: Stop, decoded: u64) {
+        if matches!(self.mode, Mode::Off(_)) {
+            return;
+        }
+        let lost = !matches!(stop, Stop::Corrupt(_));
+        self.drop_open_item(lost);
+        self.skipping = true;
+        let Some(waiting) = self.waiting.back_mut() else { return };
+        match stop {
+            Stop::Corrupt(message) => {
+                waiting.fault.get_or_insert(Fault { at: decoded, message });
+            }
+            Stop::Lost | Stop::TooMuch => waiting.unknown = stop.unknown(),
+        }
+    }
+
+    /// Reads octets of the body as its sender wrote them.
+    fn read(&mut self, mut offset: u64, mut octets: &[u8]) {
         if matches!(self.mode, Mode::Off(_)) || self.skipping {
             return;
         }
@@ -350,6 +429,13 @@ impl Judge {
         if matches!(self.mode, Mode::Off(_)) {
             return;
         }
+        if let Some(coded) = &mut self.coded {
+            let decoded = coded.decoded();
+            if let Some(stop) = coded.lose() {
+                self.stop(stop, decoded);
+            }
+            return;
+        }
         self.drop_open_item(true);
         self.skipping = true;
         match &mut self.mode {
@@ -386,6 +472,7 @@ impl Judge {
     fn end(&mut self, chunk: Box<Chunk>) {
         self.waiting_payload += chunk.payload.len();
         if let Some(waiting) = self.waiting.back_mut() {
+            self.waiting_payload += kept(&waiting.decoded);
             waiting.chunk = Some(chunk);
         }
         self.release(false);
@@ -425,13 +512,18 @@ impl Judge {
             }
             let Some(mut front) = self.waiting.pop_front() else { return };
             let Some(chunk) = front.chunk.take() else { return };
-            self.waiting_payload = self.waiting_payload.saturating_sub(chunk.payload.len());
+            let payload = chunk.payload.len() + kept(&front.decoded);
+            self.waiting_payload = self.waiting_payload.saturating_sub(payload);
             let verdict = self.verdict(&mut front, &chunk);
+            if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
+                front.decoded.get_or_insert_default().span = front.range.clone();
+            }
             self.found.push_back(Judgement::Chunk(Box::new(JudgedChunk {
                 exchange: self.exchange,
                 side: self.side,
                 utf8: self.check_utf8.then(|| front.utf8.is_valid()),
                 chunk: *chunk,
+                decoded: front.decoded,
                 verdict,
                 overlap: front.overlap,
                 events: front.events,
@@ -465,6 +557,9 @@ impl Judge {
         if let Some(fault) = waiting.fault.take() {
             return Verdict::Invalid(fault);
         }
+        if let Some(coded) = self.coded.as_ref().filter(|_| waiting.range.is_empty()) {
+            return Verdict::Unchecked(Some(coded.nothing_decoded().to_owned()));
+        }
         waiting.overlap.verdict().unwrap_or_else(|| {
             if waiting.filler || self.kind == Kind::Sse {
                 Verdict::Unchecked(Some(
@@ -475,6 +570,11 @@ impl Judge {
             }
         })
     }
+}
+
+/// Octets kept of what a chunk decodes to.
+fn kept(decoded: &Option<Box<Decoded>>) -> usize {
+    decoded.as_ref().map_or(0, |decoded| decoded.octets.len())
 }
 
 /// The waiting chunks that share octets with `span`.
