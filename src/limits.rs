@@ -9,6 +9,10 @@ pub const EVENT_LITERAL: usize = 4 << 10;
 /// Characters shown of an event's data: what the report format settles.
 pub const EVENT_DATA_CHARACTERS: usize = 120;
 
+/// Octets of a watch event in protobuf, by the length in front of it: what
+/// client-go reads at most (`streaming.NewDecoder`). A larger length is none.
+pub const WATCH_FRAME: u32 = 16 << 20;
+
 /// Bounds on what the layers keep. All sizes are octets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]

@@ -223,8 +223,8 @@ impl Exchange {
         while let Some(judgement) = self.side(side).and_then(|progress| progress.judge.poll()) {
             match judgement {
                 Judgement::Settled(watch) => {
-                    if watch {
-                        self.head.expect = Some(Expect::Kind(crate::event::Kind::Watch));
+                    if let Some(kind) = watch {
+                        self.head.expect = Some(Expect::Kind(kind));
                     }
                     self.announce(emit);
                 }

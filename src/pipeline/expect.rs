@@ -53,9 +53,13 @@ pub(super) fn resolve(
             Guess::Nothing | Guess::Watch => return Resolved::nothing(),
         },
     };
-    let codings = match unsupported_type(kind, response) {
-        Some(media_type) => Err(media_type),
-        None => codings(response),
+    let kind = match kind {
+        Kind::Watch => encoding(response),
+        kind => kind,
+    };
+    let codings = match (kind, unsupported_type(response)) {
+        (Kind::Watch, Some(media_type)) => Err(media_type),
+        _ => codings(response),
     };
     let expect = Some(Expect::Kind(kind));
     match codings {
@@ -172,14 +176,16 @@ fn codings(response: &ResponseHead) -> Result<Vec<Coding>, String> {
     Ok(codings)
 }
 
-/// The media type that keeps events of the kind from being read, if it does.
-fn unsupported_type(kind: Kind, response: &ResponseHead) -> Option<String> {
-    if kind != Kind::Watch {
-        return None;
-    }
+/// The encoding of a watch, by its content type.
+fn encoding(response: &ResponseHead) -> Kind {
     let media_type = media_type(response.content_type()).to_ascii_lowercase();
-    let binary = ["protobuf", "cbor"].iter().any(|name| media_type.contains(name));
-    binary.then(|| format!("content type {media_type}"))
+    if media_type.contains("protobuf") { Kind::WatchProtobuf } else { Kind::Watch }
+}
+
+/// The media type that keeps a watch from being read, if it does.
+fn unsupported_type(response: &ResponseHead) -> Option<String> {
+    let media_type = media_type(response.content_type()).to_ascii_lowercase();
+    media_type.contains("cbor").then(|| format!("content type {media_type}"))
 }
 
 impl ResponseHead {
@@ -289,7 +295,8 @@ mod tests {
         assert_eq!(compress.codings, []);
         let protobuf =
             auto(watch, 200, &[("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")]);
-        assert!(protobuf.unsupported.is_some());
+        assert_eq!(protobuf.expect, Some(Expect::Kind(Kind::WatchProtobuf)));
+        assert_eq!(protobuf.unsupported, None);
         let chunked = auto(watch, 200, &[JSON, ("Transfer-Encoding", "x, chunked")]);
         assert_eq!(chunked.unsupported.as_deref(), Some("transfer coding x"));
         let many = auto(watch, 200, &[JSON, ("Content-Encoding", "br,br,br,br,br,br")]);

@@ -45,8 +45,8 @@ pub(super) enum Task {
 /// What a judge found.
 #[derive(Debug)]
 pub(super) enum Judgement {
-    /// It is settled whether a guessed body is a watch.
-    Settled(bool),
+    /// It is settled whether a guessed body is a watch, and of which kind.
+    Settled(Option<Kind>),
     /// An event is whole.
     Event(Arc<Event>),
     /// A chunk's verdict is known.
@@ -236,7 +236,10 @@ impl Judge {
         };
         let make = if self.summaries { Framer::new } else { Framer::without_summaries };
         let framer = self.framer.get_or_insert_with(|| make(self.kind));
-        if self.skipping || framer.is_faulted() || (searching && framer.open().is_none()) {
+        if self.skipping
+            || framer.is_faulted()
+            || (searching && (framer.open().is_none() || framer.is_hopeless()))
+        {
             framer.resume(offset);
             self.skipping = false;
         }
@@ -321,8 +324,14 @@ impl Judge {
     /// Whether a chunk that goes on with `octets`, none of its items read yet,
     /// can begin an event, as far as its first octet tells.
     fn may_begin(&mut self, octets: &[u8]) -> bool {
-        let Some(first) = octets.iter().find(|octet| !octet.is_ascii_whitespace()) else { return true };
+        let first = match self.kind {
+            Kind::WatchProtobuf => octets.first(),
+            _ => octets.iter().find(|octet| !octet.is_ascii_whitespace()),
+        };
+        let Some(first) = first else { return true };
         let begins = match self.kind {
+            // The first octet of a length that is believed.
+            Kind::WatchProtobuf => *first <= 1,
             Kind::Watch => *first == b'{',
             Kind::Json | Kind::Ndjson => matches!(first, b'{' | b'['),
             Kind::Sse => true,
@@ -410,7 +419,7 @@ impl Judge {
     /// from there on can be judged.
     fn in_step(&mut self, start: u64) {
         if matches!(self.mode, Mode::Guessing { .. }) {
-            self.found.push_back(Judgement::Settled(true));
+            self.found.push_back(Judgement::Settled(Some(self.kind)));
         }
         self.mode = Mode::InStep;
         let place = self.waiting.partition_point(|waiting| waiting.range.end <= start);
@@ -422,7 +431,7 @@ impl Judge {
     /// The guess was wrong: nothing is expected of the body.
     fn is_no_watch(&mut self) {
         self.mode = Mode::Off(None);
-        self.found.push_back(Judgement::Settled(false));
+        self.found.push_back(Judgement::Settled(None));
     }
 
     fn missing(&mut self) {

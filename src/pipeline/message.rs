@@ -25,7 +25,7 @@ fn invalid(judged: &JudgedChunk, fault: &Fault, expect: Option<Expect>) -> Strin
         (None, None) => format!("octet {} of the body", fault.at),
     };
     let what = match expect {
-        Some(Expect::Kind(Kind::Watch)) => "a watch event",
+        Some(Expect::Kind(kind)) if kind.is_watch() => "a watch event",
         Some(Expect::Kind(Kind::Json)) => "a JSON text",
         Some(Expect::Kind(Kind::Ndjson)) => "a line of JSON",
         Some(Expect::Kind(Kind::Sse)) => "a server-sent event",

@@ -334,7 +334,11 @@ impl Layout {
         }
         if !self.begun && !last {
             // So that later pages look like this one.
-            let watch = if expect == Some(Expect::Kind(Kind::Watch)) { &WATCH_ROOM[..] } else { &[] };
+            let watch = if matches!(expect, Some(Expect::Kind(kind)) if kind.is_watch()) {
+                &WATCH_ROOM[..]
+            } else {
+                &[]
+            };
             for &(column, room) in ROOM.iter().chain(watch) {
                 let filled = natural.get(column).is_some_and(|wide| *wide > 0);
                 if filled || column == VERDICT || !watch.is_empty() && column != TIME {
