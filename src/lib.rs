@@ -2,8 +2,8 @@
 //! whether each chunk holds exactly one event.
 //!
 //! ```text
-//! file/stdin ▶ capture ▶ packet ▶ tcp ▶ http ▶ chunk ─┬▶ verdict ▶ report
-//!                                                     └▶ event ─┘
+//! file/stdin ▶ capture ▶ packet ▶ tcp ▶ http ▶ chunk ──────┬──────▶ verdict ▶ report
+//!                                                 └▶ coding ▶ event ─┘
 //! ```
 //!
 //! Octets flow one way. Each layer is a small machine that knows only the
@@ -17,6 +17,7 @@
 //! | [`tcp`] | segments → [`tcp::StreamItem`]s: in-order data, gaps, ends, per direction |
 //! | [`http`] | stream items of both directions → [`http::HttpEvent`]s: heads, bodies, exchanges |
 //! | [`chunk`] | octets of a chunked body → [`chunk::ChunkToken`]s and [`chunk::Chunk`] records |
+//! | [`coding`] | octets of a coded body → the octets that were coded |
 //! | [`event`] | body octets, chunk edges ignored → [`event::EventItem`]s |
 //! | [`verdict`] | chunk ranges × event ranges → [`verdict::Verdict`]s |
 //! | [`report`] | findings → table, walkthrough, JSON |
@@ -24,6 +25,7 @@
 pub mod capture;
 pub mod chunk;
 pub mod cli;
+pub mod coding;
 pub mod event;
 pub mod http;
 pub mod limits;

@@ -9,6 +9,10 @@ pub const EVENT_LITERAL: usize = 4 << 10;
 /// Characters shown of an event's data: what the report format settles.
 pub const EVENT_DATA_CHARACTERS: usize = 120;
 
+/// Octets of a watch event in protobuf, by the length in front of it: what
+/// client-go reads at most (`streaming.NewDecoder`). A larger length is none.
+pub const WATCH_FRAME: u32 = 16 << 20;
+
 /// Bounds on what the layers keep. All sizes are octets.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -45,6 +49,12 @@ pub struct Limits {
     pub open_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
     pub fragments: usize,
+    /// Octets that a body's codings may yield, for each octet that is read:
+    /// twice what deflate can (1,032). Only brotli and zstd reach it, on octets
+    /// that repeat without end.
+    pub coding_ratio: u64,
+    /// Octets that they may yield besides: a few large events that are alike.
+    pub coding_allowance: u64,
     /// Chunks whose verdict is known but whose events are not yet.
     pub pending_chunks: usize,
     /// Payload octets kept with such chunks.
@@ -67,6 +77,8 @@ impl Default for Limits {
             pipelined: 1024,
             open_streams: 100_000,
             fragments: 16 << 20,
+            coding_ratio: 2048,
+            coding_allowance: 16 << 20,
             pending_chunks: 4096,
             pending_payload: 16 << 20,
         }

@@ -209,8 +209,10 @@ pub struct Output {
 pub enum ExpectWord {
     /// What request and response ask for, else nothing
     Auto,
-    /// A Kubernetes watch event in JSON
+    /// A Kubernetes watch event, encoded as the content type says
     Watch,
+    /// A Kubernetes watch event in protobuf, whatever the content type
+    Protobuf,
     /// A JSON text
     Json,
     /// A line with a JSON text

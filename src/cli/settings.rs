@@ -312,6 +312,7 @@ const fn expectation(word: ExpectWord) -> Expectation {
     match word {
         ExpectWord::Auto => Expectation::Auto,
         ExpectWord::Watch => Expectation::Kind(Kind::Watch),
+        ExpectWord::Protobuf => Expectation::Kind(Kind::WatchProtobuf),
         ExpectWord::Json => Expectation::Kind(Kind::Json),
         ExpectWord::Ndjson => Expectation::Kind(Kind::Ndjson),
         ExpectWord::Sse => Expectation::Kind(Kind::Sse),
@@ -440,6 +441,7 @@ mod tests {
         for (word, expect) in [
             ("auto", Expectation::Auto),
             ("watch", Expectation::Kind(Kind::Watch)),
+            ("protobuf", Expectation::Kind(Kind::WatchProtobuf)),
             ("json", Expectation::Kind(Kind::Json)),
             ("ndjson", Expectation::Kind(Kind::Ndjson)),
             ("sse", Expectation::Kind(Kind::Sse)),

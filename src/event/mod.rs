@@ -16,6 +16,7 @@
 //! | kind | an event | framer |
 //! | --- | --- | --- |
 //! | [`Kind::Watch`] | a JSON object with `type` and `object` | `texts` with `watch` |
+//! | [`Kind::WatchProtobuf`] | a length, and a protobuf message with `type` and `object` | `protobuf` |
 //! | [`Kind::Json`] | a JSON text | `texts` |
 //! | [`Kind::Ndjson`] | the JSON text of a line | `ndjson` |
 //! | [`Kind::Sse`] | lines with a `data` field up to an empty one | `sse` |
@@ -27,6 +28,7 @@ mod json;
 mod kept;
 mod ndjson;
 mod number;
+mod protobuf;
 mod sse;
 mod string;
 mod texts;
@@ -35,6 +37,7 @@ mod watch;
 use std::ops::Range;
 
 use self::ndjson::Lines;
+use self::protobuf::Frames;
 use self::sse::EventStream;
 use self::texts::{AnyText, Texts};
 use self::watch::WatchEvent;
@@ -44,6 +47,8 @@ use self::watch::WatchEvent;
 pub enum Kind {
     /// Kubernetes watch events in JSON.
     Watch,
+    /// Kubernetes watch events in protobuf.
+    WatchProtobuf,
     /// JSON texts of any shape.
     Json,
     /// Lines with a JSON text each.
@@ -57,11 +62,17 @@ impl Kind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Watch => "watch",
+            Self::Watch | Self::WatchProtobuf => "watch",
             Self::Json => "json",
             Self::Ndjson => "ndjson",
             Self::Sse => "sse",
         }
+    }
+
+    /// Whether its events are Kubernetes watch events, in whatever encoding.
+    #[must_use]
+    pub const fn is_watch(self) -> bool {
+        matches!(self, Self::Watch | Self::WatchProtobuf)
     }
 }
 
@@ -146,6 +157,7 @@ pub struct Framer {
 #[derive(Debug)]
 enum Machine {
     Watch(Box<Texts<WatchEvent>>),
+    WatchProtobuf(Box<Frames>),
     Json(Box<Texts<AnyText>>),
     Ndjson(Box<Lines>),
     Sse(Box<EventStream>),
@@ -168,6 +180,7 @@ impl Framer {
     fn with(kind: Kind, summarises: bool) -> Self {
         let machine = match kind {
             Kind::Watch => Machine::Watch(Box::new(Texts::new(WatchEvent::new(summarises)))),
+            Kind::WatchProtobuf => Machine::WatchProtobuf(Box::new(Frames::new(summarises))),
             Kind::Json => Machine::Json(Box::new(Texts::new(AnyText::new(summarises)))),
             Kind::Ndjson => Machine::Ndjson(Box::new(Lines::new(summarises))),
             Kind::Sse => Machine::Sse(Box::new(EventStream::new())),
@@ -182,6 +195,7 @@ impl Framer {
     pub fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
         match &mut self.machine {
             Machine::Watch(texts) => texts.read(octets, offset),
+            Machine::WatchProtobuf(frames) => frames.read(octets, offset),
             Machine::Json(texts) => texts.read(octets, offset),
             Machine::Ndjson(lines) => lines.read(octets, offset),
             Machine::Sse(stream) => stream.read(octets, offset),
@@ -193,6 +207,7 @@ impl Framer {
     pub fn open(&self) -> Option<OpenItem> {
         match &self.machine {
             Machine::Watch(texts) => texts.open(),
+            Machine::WatchProtobuf(frames) => frames.open(),
             Machine::Json(texts) => texts.open(),
             Machine::Ndjson(lines) => lines.open(),
             Machine::Sse(stream) => stream.open(),
@@ -205,6 +220,7 @@ impl Framer {
     pub fn resume(&mut self, offset: u64) {
         match &mut self.machine {
             Machine::Watch(texts) => texts.resume(),
+            Machine::WatchProtobuf(frames) => frames.resume(),
             Machine::Json(texts) => texts.resume(),
             Machine::Ndjson(lines) => lines.resume(),
             Machine::Sse(stream) => stream.resume(offset),
@@ -217,9 +233,21 @@ impl Framer {
     pub fn is_faulted(&self) -> bool {
         match &self.machine {
             Machine::Watch(texts) => texts.is_faulted(),
+            Machine::WatchProtobuf(frames) => frames.is_faulted(),
             Machine::Json(texts) => texts.is_faulted(),
             Machine::Ndjson(lines) => lines.is_faulted(),
             Machine::Sse(_) => false,
+        }
+    }
+
+    /// Whether the item that has begun turned out to be no event, and goes on
+    /// all the same: octets whose place is guessed need no longer be read as
+    /// if it did.
+    #[must_use]
+    pub fn is_hopeless(&self) -> bool {
+        match &self.machine {
+            Machine::WatchProtobuf(frames) => frames.is_hopeless(),
+            Machine::Watch(_) | Machine::Json(_) | Machine::Ndjson(_) | Machine::Sse(_) => false,
         }
     }
 
@@ -228,6 +256,8 @@ impl Framer {
     pub fn finish(&mut self) -> Option<EventItem> {
         match &mut self.machine {
             Machine::Watch(texts) => texts.finish(),
+            // A frame ends with its last octet.
+            Machine::WatchProtobuf(_) => None,
             Machine::Json(texts) => texts.finish(),
             Machine::Ndjson(lines) => lines.finish(),
             // "Once the end of the file is reached, any pending data must be

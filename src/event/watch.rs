@@ -18,7 +18,7 @@ use super::texts::Subject;
 use super::{EventItem, Summary};
 
 /// The types of watch events.
-const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
+pub(super) const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
 
 /// How many characters of a wrong type a message shows.
 const SHOWN: usize = 40;

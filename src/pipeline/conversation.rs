@@ -129,8 +129,15 @@ impl Talk {
                 if let Some((first, count)) = shortfalls.cut_payloads {
                     self.troubles.cut_payloads(first, count);
                 }
-                if let (Some(encoding), Some(frame)) = (shortfalls.encoding, frame) {
+                let Some(frame) = frame else { return };
+                if let Some(encoding) = shortfalls.encoding {
                     self.troubles.encoding(encoding, frame);
+                }
+                if let Some(coding) = shortfalls.unfinished_coding {
+                    self.troubles.unfinished_coding(coding, frame);
+                }
+                if shortfalls.too_much {
+                    self.troubles.too_much_decoded(frame);
                 }
             }
             HttpEvent::Lenient(rule, stamp) => self.troubles.lenient(rule, stamp),

@@ -1,6 +1,7 @@
 //! One exchange: its heads and bodies in, findings out.
 
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
+use crate::coding::Coding;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
 use crate::report::{
     Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, Finding, JudgedChunk, Tally, UnderWay,
@@ -24,6 +25,10 @@ pub(super) struct Shortfalls {
     pub(super) cut_payloads: Option<(FrameNo, u64)>,
     /// The encoding that isn't supported.
     pub(super) encoding: Option<String>,
+    /// The coding whose stream a complete body ends in.
+    pub(super) unfinished_coding: Option<Coding>,
+    /// A body decodes to more than is believed.
+    pub(super) too_much: bool,
 }
 
 /// A body while it comes.
@@ -154,8 +159,8 @@ impl Exchange {
         options: &Options,
         emit: &mut Emit<'_>,
     ) {
-        let task = match side {
-            Side::Request => Task::Pass(None),
+        let (task, codings) = match side {
+            Side::Request => (Task::Pass(None), Vec::new()),
             Side::Response => {
                 self.head.framing = framing;
                 let unseen = ResponseHead::default();
@@ -170,11 +175,11 @@ impl Exchange {
                 if framing == Some(Framing::Chunked) {
                     self.shortfalls.encoding = resolved.unsupported;
                 }
-                resolved.task
+                (resolved.task, resolved.codings)
             }
         };
         let settled = !matches!(task, Task::Guess { .. });
-        let progress = Progress {
+        let mut progress = Progress {
             body: Body {
                 framing,
                 size: 0,
@@ -189,6 +194,9 @@ impl Exchange {
             over: false,
             stopped_in: None,
         };
+        if !codings.is_empty() {
+            progress.judge.decode(&codings, options);
+        }
         match side {
             Side::Request => self.request = Some(progress),
             Side::Response => {
@@ -228,8 +236,8 @@ impl Exchange {
         while let Some(judgement) = self.side(side).and_then(|progress| progress.judge.poll()) {
             match judgement {
                 Judgement::Settled(watch) => {
-                    if watch {
-                        self.head.expect = Some(Expect::Kind(crate::event::Kind::Watch));
+                    if let Some(kind) = watch {
+                        self.head.expect = Some(Expect::Kind(kind));
                     }
                     self.announce(emit);
                 }
@@ -297,8 +305,14 @@ impl Exchange {
         progress.body.reset = reset;
         progress.judge.finish(end);
         let chunked = progress.body.framing == Some(Framing::Chunked);
+        let (unfinished, too_much) =
+            (progress.judge.unfinished_coding(), progress.judge.decodes_to_too_much());
         let stopped_in = progress.stopped_in;
         self.take_judgements(side, options, emit);
+        if let Some(coding) = unfinished.filter(|_| end == BodyEnd::Complete) {
+            self.shortfalls.unfinished_coding = Some(coding);
+        }
+        self.shortfalls.too_much |= too_much;
         if let Some(fault) = fault {
             self.violation(
                 side,

@@ -1,5 +1,6 @@
 //! What an exchange's chunks are expected to hold.
 
+use crate::coding::{Coding, MOST_CODINGS};
 use crate::event::Kind;
 use crate::http::{Framing, RequestHead, ResponseHead, members};
 use crate::report::Expect;
@@ -16,11 +17,14 @@ pub(super) struct Resolved {
     pub(super) task: Task,
     /// The encoding that isn't supported, where that is why nothing is checked.
     pub(super) unsupported: Option<String>,
+    /// The codings of the body in which events are looked for, in the order in
+    /// which they were applied.
+    pub(super) codings: Vec<Coding>,
 }
 
 impl Resolved {
     fn nothing() -> Self {
-        Self { expect: None, task: Task::Pass(None), unsupported: None }
+        Self { expect: None, task: Task::Pass(None), unsupported: None, codings: Vec::new() }
     }
 }
 
@@ -35,23 +39,38 @@ pub(super) fn resolve(
 ) -> Resolved {
     let kind = match expectation {
         Expectation::Any => {
-            return Resolved { expect: Some(Expect::Any), task: Task::Pass(None), unsupported: None };
+            return Resolved { expect: Some(Expect::Any), ..Resolved::nothing() };
         }
         Expectation::Kind(kind) => kind,
         Expectation::Auto => match guess(request, response) {
             Guess::Kind(kind) => kind,
             Guess::Watch if framing == Some(Framing::Chunked) => {
-                return Resolved { task: Task::Guess { joined }, ..Resolved::nothing() };
+                return match codings(response) {
+                    Ok(codings) => Resolved { task: Task::Guess { joined }, codings, ..Resolved::nothing() },
+                    Err(_) => Resolved::nothing(),
+                };
             }
             Guess::Nothing | Guess::Watch => return Resolved::nothing(),
         },
     };
-    let unsupported = unsupported_encoding(kind, response);
-    let task = match &unsupported {
-        Some(encoding) => Task::Pass(Some(format!("{encoding} isn't decoded"))),
-        None => Task::Check { kind, joined },
+    let kind = match kind {
+        Kind::Watch => encoding(response),
+        kind => kind,
     };
-    Resolved { expect: Some(Expect::Kind(kind)), task, unsupported }
+    let codings = match (kind, unsupported_type(response)) {
+        (Kind::Watch, Some(media_type)) => Err(media_type),
+        _ => codings(response),
+    };
+    let expect = Some(Expect::Kind(kind));
+    match codings {
+        Ok(codings) => Resolved { expect, task: Task::Check { kind, joined }, unsupported: None, codings },
+        Err(encoding) => Resolved {
+            expect,
+            task: Task::Pass(Some(format!("{encoding} isn't decoded"))),
+            unsupported: Some(encoding),
+            codings: Vec::new(),
+        },
+    }
 }
 
 enum Guess {
@@ -138,23 +157,35 @@ fn asks_for_watch(target: &str) -> bool {
     false
 }
 
-/// The encoding that keeps events of the kind from being read, if there is one.
-fn unsupported_encoding(kind: Kind, response: &ResponseHead) -> Option<String> {
+/// The codings of a response's body in the order in which they were applied:
+/// content codings (RFC 9110 §8.4), then transfer codings before `chunked` (RFC
+/// 9112 §6.1). The error names the first that isn't decoded.
+fn codings(response: &ResponseHead) -> Result<Vec<Coding>, String> {
     let fields = response.fields.as_ref();
-    let codings = members(fields, "content-encoding").find(|coding| !coding.eq_ignore_ascii_case("identity"));
-    if let Some(coding) = codings {
-        return Some(format!("content coding {coding}"));
+    let mut codings = Vec::new();
+    for (name, field, none) in
+        [("content", "content-encoding", "identity"), ("transfer", "transfer-encoding", "chunked")]
+    {
+        for member in members(fields, field).filter(|member| !member.eq_ignore_ascii_case(none)) {
+            codings.push(Coding::of(member).ok_or_else(|| format!("{name} coding {member}"))?);
+        }
     }
-    let coding = members(fields, "transfer-encoding").find(|coding| !coding.eq_ignore_ascii_case("chunked"));
-    if let Some(coding) = coding {
-        return Some(format!("transfer coding {coding}"));
+    if codings.len() > MOST_CODINGS {
+        return Err(format!("a stack of {} codings", codings.len()));
     }
-    if kind != Kind::Watch {
-        return None;
-    }
+    Ok(codings)
+}
+
+/// The encoding of a watch, by its content type.
+fn encoding(response: &ResponseHead) -> Kind {
     let media_type = media_type(response.content_type()).to_ascii_lowercase();
-    let binary = ["protobuf", "cbor"].iter().any(|name| media_type.contains(name));
-    binary.then(|| format!("content type {media_type}"))
+    if media_type.contains("protobuf") { Kind::WatchProtobuf } else { Kind::Watch }
+}
+
+/// The media type that keeps a watch from being read, if it does.
+fn unsupported_type(response: &ResponseHead) -> Option<String> {
+    let media_type = media_type(response.content_type()).to_ascii_lowercase();
+    media_type.contains("cbor").then(|| format!("content type {media_type}"))
 }
 
 impl ResponseHead {
@@ -232,16 +263,43 @@ mod tests {
     }
 
     #[test]
+    fn codings_are_those_of_the_content_and_then_those_of_the_transfer() {
+        let watch = Some("/api/v1/pods?watch=1");
+        let codings = |fields: &[(&str, &str)]| auto(watch, 200, &[&[JSON], fields].concat()).codings;
+        assert_eq!(codings(&[("Content-Encoding", "GZIP")]), [Coding::Gzip]);
+        assert_eq!(codings(&[("Content-Encoding", "identity")]), []);
+        assert_eq!(
+            codings(&[
+                ("Transfer-Encoding", "deflate, chunked"),
+                ("Content-Encoding", "br , identity"),
+                ("content-encoding", "zstd"),
+            ]),
+            [Coding::Brotli, Coding::Zstd, Coding::Deflate]
+        );
+        assert_eq!(codings(&[("Transfer-Encoding", "Chunked, chunked")]), []);
+    }
+
+    #[test]
+    fn a_guess_is_made_in_the_decoded_body() {
+        let guess = auto(None, 200, &[JSON, ("Content-Encoding", "gzip")]);
+        assert_eq!((guess.task, guess.codings), (Task::Guess { joined: false }, vec![Coding::Gzip]));
+        assert_eq!(auto(None, 200, &[JSON, ("Content-Encoding", "x")]), Resolved::nothing());
+    }
+
+    #[test]
     fn encodings_that_are_not_read_leave_chunks_unchecked() {
         let watch = Some("/api/v1/pods?watch=1");
-        let gzip = auto(watch, 200, &[JSON, ("Content-Encoding", "gzip")]);
-        assert_eq!(gzip.expect, Some(Expect::Kind(Kind::Watch)));
-        assert_eq!(gzip.unsupported.as_deref(), Some("content coding gzip"));
+        let compress = auto(watch, 200, &[JSON, ("Content-Encoding", "gzip, compress")]);
+        assert_eq!(compress.expect, Some(Expect::Kind(Kind::Watch)));
+        assert_eq!(compress.unsupported.as_deref(), Some("content coding compress"));
+        assert_eq!(compress.codings, []);
         let protobuf =
             auto(watch, 200, &[("Content-Type", "application/vnd.kubernetes.protobuf;stream=watch")]);
-        assert!(protobuf.unsupported.is_some());
-        let chunked = auto(watch, 200, &[JSON, ("Transfer-Encoding", "gzip, chunked")]);
-        assert_eq!(chunked.unsupported.as_deref(), Some("transfer coding gzip"));
-        assert_eq!(auto(watch, 200, &[JSON, ("Transfer-Encoding", "Chunked, chunked")]).unsupported, None);
+        assert_eq!(protobuf.expect, Some(Expect::Kind(Kind::WatchProtobuf)));
+        assert_eq!(protobuf.unsupported, None);
+        let chunked = auto(watch, 200, &[JSON, ("Transfer-Encoding", "x, chunked")]);
+        assert_eq!(chunked.unsupported.as_deref(), Some("transfer coding x"));
+        let many = auto(watch, 200, &[JSON, ("Content-Encoding", "br,br,br,br,br,br")]);
+        assert_eq!(many.unsupported.as_deref(), Some("a stack of 6 codings"));
     }
 }

@@ -13,11 +13,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing};
+use crate::coding::Coding;
 use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::{BodyEnd, Side};
-use crate::report::{ChunkUnderWay, Event, EventUnderWay, ExchangeId, JudgedChunk};
+use crate::report::{ChunkUnderWay, Decoded, Event, EventUnderWay, ExchangeId, JudgedChunk};
 use crate::verdict::{Fault, Overlap, Verdict};
 
+use super::coded::{Coded, Stop};
 use super::options::Options;
 
 /// What a judge is to do with a body.
@@ -43,8 +45,8 @@ pub(super) enum Task {
 /// What a judge found.
 #[derive(Debug)]
 pub(super) enum Judgement {
-    /// It is settled whether a guessed body is a watch.
-    Settled(bool),
+    /// It is settled whether a guessed body is a watch, and of which kind.
+    Settled(Option<Kind>),
     /// An event is whole.
     Event(Arc<Event>),
     /// A chunk's verdict is known.
@@ -91,6 +93,9 @@ struct Waiting {
     /// Why nobody can know what it holds.
     unknown: Option<&'static str>,
     utf8: Utf8,
+    /// What its octets decode to, in a body with codings; `range` is then the
+    /// place of that, and grows with it.
+    decoded: Option<Box<Decoded>>,
 }
 
 /// Joins the chunks and the events of one body.
@@ -103,11 +108,16 @@ pub(super) struct Judge {
     /// Made with the first chunk: most bodies have none, or nothing is
     /// expected of them.
     framer: Option<Framer>,
+    /// The body's codings, if it has any: events are then read in what its
+    /// octets decode to.
+    coded: Option<Box<Coded>>,
     /// Nothing of the current chunk is read any more.
     skipping: bool,
-    /// Payload octets of the current chunk that came.
+    /// Payload octets of the current chunk.
+    size: u64,
+    /// Of these, how many came.
     received: u64,
-    /// Behind the last payload octet, in the body.
+    /// Behind the last octet that was read, in the decoded body.
     at: u64,
     /// In order; the last may still be receiving octets.
     waiting: VecDeque<Waiting>,
@@ -137,7 +147,9 @@ impl Judge {
             mode,
             kind,
             framer: None,
+            coded: None,
             skipping: false,
+            size: 0,
             received: 0,
             at: 0,
             waiting: VecDeque::new(),
@@ -150,6 +162,23 @@ impl Judge {
             summaries: options.summaries,
             found: VecDeque::new(),
         }
+    }
+
+    /// The body has codings, in the order in which they were applied. It
+    /// wasn't joined: nobody can decode from the middle on.
+    pub(super) fn decode(&mut self, codings: &[Coding], options: &Options) {
+        self.coded = Some(Box::new(Coded::new(codings, options)));
+    }
+
+    /// The coding whose stream the body ended in, where it was complete all the
+    /// same.
+    pub(super) fn unfinished_coding(&self) -> Option<Coding> {
+        self.coded.as_ref()?.unfinished()
+    }
+
+    /// Whether what came was not decoded to its end, since it is too much.
+    pub(super) fn decodes_to_too_much(&self) -> bool {
+        self.coded.as_ref().is_some_and(|coded| coded.is_too_much())
     }
 
     /// What was found and not taken yet, in order.
@@ -187,8 +216,7 @@ impl Judge {
     /// What has begun and isn't whole: the chunk, the event.
     pub(super) fn under_way(&self) -> (Option<ChunkUnderWay>, Option<EventUnderWay>) {
         let chunk = self.waiting.back().filter(|waiting| waiting.chunk.is_none()).map(|waiting| {
-            let size = waiting.range.end - waiting.range.start;
-            ChunkUnderWay { index: waiting.index, received: self.received, size }
+            ChunkUnderWay { index: waiting.index, received: self.received, size: self.size }
         });
         let reads = matches!(self.mode, Mode::InStep) && !self.skipping;
         let open = self.open().filter(|open| reads && !open.filler_only && !open.undecided);
@@ -202,9 +230,16 @@ impl Judge {
         (chunk, event)
     }
 
-    fn begin(&mut self, index: u64, offset: u64, size: u64) {
+    fn begin(&mut self, index: u64, mut offset: u64, size: u64) {
         self.received = 0;
-        let range = offset..offset.saturating_add(size);
+        self.size = size;
+        let mut range = offset..offset.saturating_add(size);
+        let mut lost = None;
+        if let Some(coded) = &self.coded {
+            offset = coded.decoded();
+            range = offset..offset;
+            lost = coded.unknown();
+        }
         self.waiting.push_back(Waiting {
             index,
             range,
@@ -217,9 +252,10 @@ impl Judge {
             unknown: match self.mode {
                 Mode::Searching(reason) => Some(reason),
                 Mode::Guessing { joined: true } => Some(AFTER_JOIN),
-                _ => None,
+                _ => lost,
             },
             utf8: Utf8::default(),
+            decoded: None,
         });
         let searching = match self.mode {
             Mode::Off(_) => return,
@@ -228,20 +264,72 @@ impl Judge {
         };
         let make = if self.summaries { Framer::new } else { Framer::without_summaries };
         let framer = self.framer.get_or_insert_with(|| make(self.kind));
-        if self.skipping || framer.is_faulted() || (searching && framer.open().is_none()) {
+        if self.skipping
+            || framer.is_faulted()
+            || (searching && (framer.open().is_none() || framer.is_hopeless()))
+        {
             framer.resume(offset);
             self.skipping = false;
         }
     }
 
-    fn payload(&mut self, mut offset: u64, mut octets: &[u8]) {
+    fn payload(&mut self, offset: u64, octets: &[u8]) {
         self.received += octets.len() as u64;
-        self.at = offset.saturating_add(octets.len() as u64);
         if self.check_utf8
             && let Some(waiting) = self.waiting.back_mut()
         {
             waiting.utf8.push(octets);
         }
+        if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
+            self.coded_payload(octets);
+        } else {
+            self.read(offset, octets);
+        }
+        self.at = match &self.coded {
+            Some(coded) => coded.decoded(),
+            None => offset.saturating_add(octets.len() as u64),
+        };
+    }
+
+    /// Reads octets of a body with codings.
+    fn coded_payload(&mut self, octets: &[u8]) {
+        // Out of the way while it gives what it decodes.
+        let Some(mut coded) = self.coded.take() else { return };
+        let stop = coded.read(octets, &mut |offset, octets, keep| {
+            if let Some(waiting) = self.waiting.back_mut() {
+                waiting.range.end = offset.saturating_add(octets.len() as u64);
+                let decoded = waiting.decoded.get_or_insert_default();
+                let room = keep.saturating_sub(decoded.octets.len());
+                decoded.octets.extend_from_slice(octets.get(..room).unwrap_or(octets));
+            }
+            self.read(offset, octets);
+        });
+        if let Some(stop) = stop {
+            self.stop(stop, coded.decoded());
+        }
+        self.coded = Some(coded);
+    }
+
+    /// Nothing more of a body with codings can be decoded, from the chunk at
+    /// hand on; `decoded` octets came out.
+    fn stop(&mut self, stop: Stop, decoded: u64) {
+        if matches!(self.mode, Mode::Off(_)) {
+            return;
+        }
+        let lost = !matches!(stop, Stop::Corrupt(_));
+        self.drop_open_item(lost);
+        self.skipping = true;
+        let Some(waiting) = self.waiting.back_mut() else { return };
+        match stop {
+            Stop::Corrupt(message) => {
+                waiting.fault.get_or_insert(Fault { at: decoded, message });
+            }
+            Stop::Lost | Stop::TooMuch => waiting.unknown = stop.unknown(),
+        }
+    }
+
+    /// Reads octets of the body as its sender wrote them.
+    fn read(&mut self, mut offset: u64, mut octets: &[u8]) {
         if matches!(self.mode, Mode::Off(_)) || self.skipping {
             return;
         }
@@ -269,8 +357,14 @@ impl Judge {
     /// Whether a chunk that goes on with `octets`, none of its items read yet,
     /// can begin an event, as far as its first octet tells.
     fn may_begin(&mut self, octets: &[u8]) -> bool {
-        let Some(first) = octets.iter().find(|octet| !octet.is_ascii_whitespace()) else { return true };
+        let first = match self.kind {
+            Kind::WatchProtobuf => octets.first(),
+            _ => octets.iter().find(|octet| !octet.is_ascii_whitespace()),
+        };
+        let Some(first) = first else { return true };
         let begins = match self.kind {
+            // The first octet of a length that is believed.
+            Kind::WatchProtobuf => *first <= 1,
             Kind::Watch => *first == b'{',
             Kind::Json | Kind::Ndjson => matches!(first, b'{' | b'['),
             Kind::Sse => true,
@@ -354,7 +448,7 @@ impl Judge {
     /// from there on can be judged.
     fn in_step(&mut self, start: u64) {
         if matches!(self.mode, Mode::Guessing { .. }) {
-            self.found.push_back(Judgement::Settled(true));
+            self.found.push_back(Judgement::Settled(Some(self.kind)));
         }
         self.mode = Mode::InStep;
         let place = self.waiting.partition_point(|waiting| waiting.range.end <= start);
@@ -366,11 +460,18 @@ impl Judge {
     /// The guess was wrong: nothing is expected of the body.
     fn is_no_watch(&mut self) {
         self.mode = Mode::Off(None);
-        self.found.push_back(Judgement::Settled(false));
+        self.found.push_back(Judgement::Settled(None));
     }
 
     fn missing(&mut self) {
         if matches!(self.mode, Mode::Off(_)) {
+            return;
+        }
+        if let Some(coded) = &mut self.coded {
+            let decoded = coded.decoded();
+            if let Some(stop) = coded.lose() {
+                self.stop(stop, decoded);
+            }
             return;
         }
         self.drop_open_item(true);
@@ -409,6 +510,7 @@ impl Judge {
     fn end(&mut self, chunk: Box<Chunk>) {
         self.waiting_payload += chunk.payload.len();
         if let Some(waiting) = self.waiting.back_mut() {
+            self.waiting_payload += kept(&waiting.decoded);
             waiting.chunk = Some(chunk);
         }
         self.release(false);
@@ -448,13 +550,18 @@ impl Judge {
             }
             let Some(mut front) = self.waiting.pop_front() else { return };
             let Some(chunk) = front.chunk.take() else { return };
-            self.waiting_payload = self.waiting_payload.saturating_sub(chunk.payload.len());
+            let payload = chunk.payload.len() + kept(&front.decoded);
+            self.waiting_payload = self.waiting_payload.saturating_sub(payload);
             let verdict = self.verdict(&mut front, &chunk);
+            if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
+                front.decoded.get_or_insert_default().span = front.range.clone();
+            }
             self.found.push_back(Judgement::Chunk(Box::new(JudgedChunk {
                 exchange: self.exchange,
                 side: self.side,
                 utf8: self.check_utf8.then(|| front.utf8.is_valid()),
                 chunk: *chunk,
+                decoded: front.decoded,
                 verdict,
                 overlap: front.overlap,
                 events: front.events,
@@ -488,6 +595,9 @@ impl Judge {
         if let Some(fault) = waiting.fault.take() {
             return Verdict::Invalid(fault);
         }
+        if let Some(coded) = self.coded.as_ref().filter(|_| waiting.range.is_empty()) {
+            return Verdict::Unchecked(Some(coded.nothing_decoded().to_owned()));
+        }
         waiting.overlap.verdict().unwrap_or_else(|| {
             if waiting.filler || self.kind == Kind::Sse {
                 Verdict::Unchecked(Some(
@@ -504,6 +614,11 @@ impl Judge {
 fn holder(waiting: &VecDeque<Waiting>, octet: u64) -> Option<u64> {
     let place = waiting.partition_point(|w| w.range.end <= octet);
     waiting.get(place).filter(|w| w.range.start <= octet).map(|w| w.index)
+}
+
+/// Octets kept of what a chunk decodes to.
+fn kept(decoded: &Option<Box<Decoded>>) -> usize {
+    decoded.as_ref().map_or(0, |decoded| decoded.octets.len())
 }
 
 /// The waiting chunks that share octets with `span`.

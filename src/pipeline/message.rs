@@ -1,5 +1,7 @@
 //! What violations say: clauses that go on after "chunk 4 …".
 
+use std::ops::Range;
+
 use crate::event::Kind;
 use crate::http::Side;
 use crate::report::{Expect, JudgedChunk};
@@ -17,12 +19,13 @@ pub(super) fn chunk(judged: &JudgedChunk, expect: Option<Expect>) -> String {
 
 fn invalid(judged: &JudgedChunk, fault: &Fault, expect: Option<Expect>) -> String {
     let place = fault.at.checked_sub(judged.chunk.offset).filter(|place| *place < judged.chunk.size);
-    let place = match place {
-        Some(place) => format!("octet {place} of its payload"),
-        None => format!("octet {} of the body", fault.at),
+    let place = match (place, &judged.decoded) {
+        (_, Some(_)) => format!("octet {} of the decoded body", fault.at),
+        (Some(place), None) => format!("octet {place} of its payload"),
+        (None, None) => format!("octet {} of the body", fault.at),
     };
     let what = match expect {
-        Some(Expect::Kind(Kind::Watch)) => "a watch event",
+        Some(Expect::Kind(kind)) if kind.is_watch() => "a watch event",
         Some(Expect::Kind(Kind::Json)) => "a JSON text",
         Some(Expect::Kind(Kind::Ndjson)) => "a line of JSON",
         Some(Expect::Kind(Kind::Sse)) => "a server-sent event",
@@ -35,8 +38,7 @@ fn invalid(judged: &JudgedChunk, fault: &Fault, expect: Option<Expect>) -> Strin
 
 /// What a chunk holds of events, in order: `the end of event 9`, `events 10 to 17`.
 fn contents(judged: &JudgedChunk) -> Vec<String> {
-    let chunk = &judged.chunk;
-    let (start, end) = (chunk.offset, chunk.offset.saturating_add(chunk.size));
+    let Range { start, end } = judged.span();
     let (mut front, mut back) = (None, None);
     let mut whole: Option<(u64, u64)> = None;
     let mut listed_parts = 0;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::chunk::Lenience;
+use crate::coding::Coding;
 use crate::report::Problem;
 use crate::units::{FrameNo, Stamp, StreamId};
 
@@ -39,6 +40,8 @@ pub(super) struct StreamTroubles {
     lenient: BTreeMap<Lenience, Tallied>,
     cut_payloads: Option<Tallied>,
     encodings: BTreeMap<String, Tallied>,
+    unfinished_codings: BTreeMap<&'static str, Tallied>,
+    too_much_decoded: Option<Tallied>,
 }
 
 impl StreamTroubles {
@@ -71,6 +74,15 @@ impl StreamTroubles {
     pub(super) fn encoding(&mut self, encoding: String, frame: FrameNo) {
         let none = Tallied { count: 0, first: frame };
         self.encodings.entry(encoding).or_insert(none).more(1, frame);
+    }
+
+    pub(super) fn unfinished_coding(&mut self, coding: Coding, frame: FrameNo) {
+        let none = Tallied { count: 0, first: frame };
+        self.unfinished_codings.entry(coding.name()).or_insert(none).more(1, frame);
+    }
+
+    pub(super) fn too_much_decoded(&mut self, frame: FrameNo) {
+        Tallied::add(&mut self.too_much_decoded, 1, frame);
     }
 
     /// The problems of the stream, in a fixed order.
@@ -132,6 +144,25 @@ impl StreamTroubles {
                 "unsupported-encoding",
                 *tallied,
                 format!("{encoding} isn't decoded yet: the chunks are listed, their events unchecked"),
+            ));
+        }
+        for (coding, tallied) in &self.unfinished_codings {
+            problems.push((
+                "unfinished-coding",
+                *tallied,
+                format!(
+                    "a complete body ends before its {coding} stream does: many clients take that for a broken \
+                     response; the sender must finish the stream"
+                ),
+            ));
+        }
+        if let Some(tallied) = self.too_much_decoded {
+            problems.push((
+                "decoding-limit",
+                tallied,
+                "a body decodes to so much more than itself that it wasn't decoded to its end: the chunks from \
+                 there on are unverified"
+                    .to_owned(),
             ));
         }
         if let Some(cut) = self.cut_payloads {

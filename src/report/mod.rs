@@ -30,6 +30,7 @@ pub mod walkthrough;
 
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, LastChunk};
@@ -112,6 +113,8 @@ pub struct JudgedChunk {
     pub side: Side,
     /// The chunk.
     pub chunk: Chunk,
+    /// What its payload decodes to, in a body whose codings are decoded.
+    pub decoded: Option<Box<Decoded>>,
     /// Whether its payload, all of it, is valid UTF-8; `None` if no report asked.
     pub utf8: Option<bool>,
     /// The verdict.
@@ -124,6 +127,28 @@ pub struct JudgedChunk {
     /// The number kept for an event that still went on when this record had to
     /// be let go to bound memory; `None` in all but monstrous streams.
     pub unresolved_event: Option<u64>,
+}
+
+/// What a chunk of a body with codings decodes to: the octets that its payload
+/// completed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Decoded {
+    /// Their place in the decoded body.
+    pub span: Range<u64>,
+    /// The first of them, as many as are kept.
+    pub octets: Vec<u8>,
+}
+
+impl JudgedChunk {
+    /// Where its octets lie in the body that events are read in: the decoded
+    /// one where there are codings.
+    #[must_use]
+    pub fn span(&self) -> Range<u64> {
+        match &self.decoded {
+            Some(decoded) => decoded.span.clone(),
+            None => self.chunk.offset..self.chunk.offset.saturating_add(self.chunk.size),
+        }
+    }
 }
 
 /// Why a check fails.

@@ -1,6 +1,6 @@
 //! How much of a chunk's payload the formats for programs show, and as what.
 
-use crate::report::JudgedChunk;
+use crate::report::{Decoded, JudgedChunk};
 
 /// How much of the payloads is shown (`--payload`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,26 +48,36 @@ impl Excerpt<'_> {
         }
     }
 
-    /// Whether it lacks octets of the payload that the capture has.
-    pub(crate) fn is_cut(&self, chunk: &JudgedChunk) -> bool {
-        (self.len() as u64) < chunk.chunk.received
+    /// Whether it lacks octets of a payload of so many.
+    pub(crate) const fn is_cut(&self, octets: u64) -> bool {
+        (self.len() as u64) < octets
     }
 }
 
 impl Payload {
     /// What is shown of a chunk's payload; `None` if nothing shall be.
     pub(crate) fn excerpt(self, chunk: &JudgedChunk) -> Option<Excerpt<'_>> {
-        let kept = chunk.chunk.payload.as_slice();
+        self.excerpt_of(&chunk.chunk.payload, chunk.chunk.received, chunk.utf8)
+    }
+
+    /// What is shown of what a chunk's payload decodes to.
+    pub(crate) fn decoded(self, decoded: &Decoded) -> Option<Excerpt<'_>> {
+        self.excerpt_of(&decoded.octets, decoded.span.end.saturating_sub(decoded.span.start), None)
+    }
+
+    /// What is shown of `octets` octets of which the first are `kept`; `utf8`
+    /// tells whether all are UTF-8, where that is known.
+    fn excerpt_of(self, kept: &[u8], octets: u64, utf8: Option<bool>) -> Option<Excerpt<'_>> {
         match self {
             Self::None => None,
-            Self::Full => Some(match text(chunk, kept) {
+            Self::Full => Some(match text(kept, octets, utf8) {
                 Some(text) => Excerpt::Text(text),
                 None => Excerpt::Octets(kept),
             }),
             Self::Preview => {
                 // Where the whole is known to be UTF-8 the rest needn't be read.
-                let head = if chunk.utf8 == Some(true) { first(kept, PREVIEW_UTF8) } else { kept };
-                Some(match text(chunk, head) {
+                let head = if utf8 == Some(true) { first(kept, PREVIEW_UTF8) } else { kept };
+                Some(match text(head, octets, utf8) {
                     Some(text) => Excerpt::Text(characters(text, PREVIEW)),
                     None => Excerpt::Octets(first(kept, PREVIEW_OCTETS)),
                 })
@@ -76,16 +86,16 @@ impl Payload {
     }
 }
 
-/// The first octets of a chunk's payload as text; `None` where the payload
-/// isn't UTF-8. A character that is cut at the end is left out.
-fn text<'a>(chunk: &JudgedChunk, octets: &'a [u8]) -> Option<&'a str> {
-    if chunk.utf8 == Some(false) {
+/// The first of `all` octets as text; `None` where they aren't UTF-8. A
+/// character that is cut at the end is left out.
+fn text(octets: &[u8], all: u64, utf8: Option<bool>) -> Option<&str> {
+    if utf8 == Some(false) {
         return None;
     }
     match std::str::from_utf8(octets) {
         Ok(text) => Some(text),
         Err(fault) => {
-            let more = (octets.len() as u64) < chunk.chunk.received;
+            let more = (octets.len() as u64) < all;
             let whole = octets.get(..fault.valid_up_to()).filter(|_| more && fault.error_len().is_none())?;
             std::str::from_utf8(whole).ok()
         }

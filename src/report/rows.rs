@@ -223,8 +223,8 @@ pub(super) fn version_cell(events: &[std::sync::Arc<Event>]) -> String {
     fit(&printable(&text), 24).into_owned()
 }
 
-/// The start of the payload, without the line end that closes it; for a
-/// server-sent event, of its data.
+/// The start of the payload, or of what it decodes to, without the line end that
+/// closes it; for a server-sent event, of its data.
 pub(super) fn payload_cell(judged: &JudgedChunk, expect: Option<Expect>, columns: usize) -> String {
     if expect == Some(Expect::Kind(Kind::Sse))
         && let ([event], Verdict::One) = (judged.events.as_slice(), &judged.verdict)
@@ -232,21 +232,26 @@ pub(super) fn payload_cell(judged: &JudgedChunk, expect: Option<Expect>, columns
     {
         return fit(&printable(data), columns).into_owned();
     }
-    let payload = judged.chunk.payload.trim_ascii_end();
-    preview(payload, columns)
+    // What is compressed tells a reader nothing; what it decodes to does.
+    let payload = judged.decoded.as_ref().map_or(&judged.chunk.payload, |decoded| &decoded.octets);
+    preview(payload.trim_ascii_end(), columns)
 }
 
-/// All of the payload that was kept, each of its lines on one below the row.
+/// All of the payload that was kept, or of what it decodes to, each of its lines
+/// on one below the row.
 pub(super) fn whole_payload(judged: &JudgedChunk) -> String {
-    let chunk = &judged.chunk;
-    let mut text = String::with_capacity(chunk.payload.len() + 64);
-    let payload = chunk.payload.strip_suffix(b"\n").unwrap_or(&chunk.payload);
+    let (kept, octets) = match &judged.decoded {
+        Some(decoded) => (&decoded.octets, decoded.span.end.saturating_sub(decoded.span.start)),
+        None => (&judged.chunk.payload, judged.chunk.received),
+    };
+    let mut text = String::with_capacity(kept.len() + 64);
+    let payload = kept.strip_suffix(b"\n").unwrap_or(kept);
     for line in payload.split(|&octet| octet == b'\n') {
         text.push_str("      ");
         text.push_str(&printable_octets(line));
         text.push('\n');
     }
-    let cut = chunk.received.saturating_sub(chunk.payload.len() as u64);
+    let cut = octets.saturating_sub(kept.len() as u64);
     if cut > 0 {
         text.push_str(&format!("      … {} more, not kept\n", counted(cut, "octet")));
     }
@@ -329,7 +334,11 @@ impl Layout {
         }
         if !self.begun && !last {
             // So that later pages look like this one.
-            let watch = if expect == Some(Expect::Kind(Kind::Watch)) { &WATCH_ROOM[..] } else { &[] };
+            let watch = if matches!(expect, Some(Expect::Kind(kind)) if kind.is_watch()) {
+                &WATCH_ROOM[..]
+            } else {
+                &[]
+            };
             for &(column, room) in ROOM.iter().chain(watch) {
                 let filled = natural.get(column).is_some_and(|wide| *wide > 0);
                 if filled || column == VERDICT || !watch.is_empty() && column != TIME {

@@ -122,6 +122,7 @@ impl Talk {
         self.micros += 1_987_000;
         let exchange = self.head.id;
         self.chunks.push(JudgedChunk {
+            decoded: None,
             exchange,
             side: Side::Response,
             chunk,

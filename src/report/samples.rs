@@ -139,6 +139,7 @@ pub(crate) fn chunk(id: ExchangeId, index: u64, offset: u64, payload: &[u8]) -> 
     let size_line = format!("{size:03x}\r\n");
     let frame = 6 + 2 * index;
     JudgedChunk {
+        decoded: None,
         exchange: id,
         side: Side::Response,
         chunk: Chunk {

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::chunk::{self, Chunk, Closing, LastChunk};
@@ -18,10 +19,12 @@ use crate::report::phrases::{base, body_end, field, tally_words, unit};
 use crate::report::prose::{Mark, Prose};
 use crate::report::sheet::Sheet;
 use crate::report::spool::Slot;
-use crate::report::text::{Listing, TextOptions, Tone, counted, fit, frame_ranges, printable, seconds};
+use crate::report::text::{
+    Listing, TextOptions, Tone, counted, fit, frame_ranges, preview, printable, seconds,
+};
 use crate::report::{
-    CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, JudgedChunk,
-    Report, Tally, Violation,
+    CaptureEnd, Conclusion, Decoded, Event, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding,
+    JudgedChunk, Report, Tally, Violation,
 };
 use crate::units::{FrameNo, Stamp, Timestamp};
 use crate::verdict::Verdict;
@@ -150,6 +153,9 @@ impl<W: Write> Walkthrough<W> {
             Closing::Broken => pane.remark("no CRLF follows: the chunk framing breaks here"),
         }
         let mut text = format!("\n{heading}{}", pane.into_text());
+        if let Some(decoded) = &judged.decoded {
+            text.push_str(&prose.paragraph(&decoded_sentence(decoded), "  ", "    "));
+        }
         for event in judged.events.iter().take(NAMED_EVENTS) {
             text.push_str(&prose.paragraph(&event_sentence(event, chunk.index), "  ", "    "));
         }
@@ -349,6 +355,18 @@ impl Open {
 fn only_frame(trail: &[chunk::Run]) -> Option<FrameNo> {
     let first = trail.first()?.frame;
     trail.iter().all(|run| run.frame == first).then_some(first)?
+}
+
+/// What a chunk's octets decode to, with the beginning of it.
+fn decoded_sentence(decoded: &Decoded) -> String {
+    let Range { start, end } = decoded.span;
+    if start == end {
+        return "decodes to nothing".to_owned();
+    }
+    let octets = counted(end - start, "octet");
+    let shown = preview(decoded.octets.trim_ascii_end(), 120);
+    let colon = if shown.is_empty() { "" } else { ": " };
+    format!("decodes to {octets}, from offset {start} of the decoded body on{colon}{shown}")
 }
 
 /// What the size line says, worked out.

@@ -211,3 +211,86 @@ fn a_block_without_data_before_a_hole_may_be_no_event() {
         .exchange();
     assert_eq!(exchange.verdicts(), ["unverified", "unverified"]);
 }
+
+/// A watch event in protobuf: its length, and a `WatchEvent` with a ConfigMap
+/// of that name and so many octets of data.
+fn protobuf(name: &str, data: usize) -> Vec<u8> {
+    fn field(number: u8, octets: &[u8]) -> Vec<u8> {
+        let (mut field, mut length) = (vec![number << 3 | 2], octets.len());
+        while length >= 0x80 {
+            field.push((length & 0x7f | 0x80) as u8);
+            length >>= 7;
+        }
+        field.push(length as u8);
+        [field, octets.to_vec()].concat()
+    }
+    let meta = [field(1, name.as_bytes()), field(3, b"default"), field(6, b"7")].concat();
+    let object = [field(1, &meta), field(2, &vec![b'x'; data])].concat();
+    let unknown = [field(1, &[field(1, b"v1"), field(2, b"ConfigMap")].concat()), field(2, &object)].concat();
+    let raw = [b"k8s\0", &unknown[..]].concat();
+    let event = [field(1, b"ADDED"), field(2, &field(1, &raw))].concat();
+    [&u32::try_from(event.len()).unwrap().to_be_bytes()[..], &event].concat()
+}
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf;stream=watch";
+
+#[test]
+fn a_watch_in_protobuf_is_a_watch_and_its_events_are_frames() {
+    let (a, b) = (protobuf("a", 0), protobuf("b", 0));
+    let exchange = stream_of(PROTOBUF).chunk(&a).chunk([&a[..], &b].concat()).server(LAST).exchange();
+    assert_eq!(exchange["expect"], "watch");
+    assert_eq!(exchange.verdicts(), ["one", "several"]);
+    assert_eq!(exchange.names(), ["a", "a", "b"]);
+    let event = &exchange.events()[1];
+    assert_eq!((&event["offset"], &event["size"]), (&json!(a.len()), &json!(a.len())));
+    assert_eq!((&event["type"], &event["kind"]), (&json!("ADDED"), &json!("ConfigMap")));
+    assert_eq!((&event["namespace"], &event["resource_version"]), (&json!("default"), &json!("7")));
+}
+
+#[test]
+fn a_frame_that_a_full_buffer_cut_is_split() {
+    // net/http's 2048 octets: the length is a write of its own.
+    let event = protobuf("a", 3000);
+    let (front, back) = event.split_at(2048);
+    let exchange =
+        stream_of(PROTOBUF).chunk(front).chunk(back).chunk(protobuf("b", 0)).server(LAST).exchange();
+    assert_eq!(exchange.verdicts(), ["part", "part", "one"]);
+    let exchange = stream_of(PROTOBUF).chunk(&event[..4]).chunk(&event[4..]).server(LAST).exchange();
+    assert_eq!(exchange.verdicts(), ["part", "part"]);
+}
+
+#[test]
+fn a_frame_that_is_no_event_is_invalid_and_the_next_one_is_read() {
+    let mut bad = protobuf("a", 0);
+    bad[6] = b'X';
+    let exchange = stream_of(PROTOBUF).chunk(bad).chunk(protobuf("b", 0)).server(LAST).exchange();
+    assert_eq!(exchange.verdicts(), ["invalid", "one"]);
+    let json = stream_of(PROTOBUF).chunk(event("a")).chunk(protobuf("b", 0)).server(LAST).exchange();
+    assert_eq!(json.verdicts(), ["invalid", "one"]);
+}
+
+#[test]
+fn behind_lost_octets_a_chunk_that_begins_a_frame_is_judged_again() {
+    let event = protobuf("a", 3000);
+    let chunks = [&event[..2048], &event[2048..]].map(chunk);
+    let seen = stream_of(PROTOBUF)
+        .server(&chunks[0][..100])
+        .server_lost(chunks[0].len() - 100 - 20)
+        .server(&chunks[0][chunks[0].len() - 20..])
+        .server(&chunks[1])
+        .chunk(protobuf("b", 0))
+        .server(LAST)
+        .client_acks()
+        .report();
+    let exchange = &seen.exchanges()[0];
+    assert_eq!(exchange.verdicts(), ["unverified", "unverified", "one"]);
+    assert_eq!(exchange.names(), ["b"]);
+}
+
+#[test]
+fn expect_protobuf_reads_frames_whatever_the_content_type() {
+    let exchange = watch().args(&["-e", "protobuf"]).chunk(protobuf("a", 0)).server(LAST).exchange();
+    assert_eq!((exchange["expect"].clone(), exchange.verdicts()), (json!("watch"), vec!["one".to_owned()]));
+    let named = stream_of(PROTOBUF).args(&["-e", "watch"]).chunk(protobuf("a", 0)).server(LAST).exchange();
+    assert_eq!(named.verdicts(), ["one"]);
+}

@@ -10,6 +10,7 @@ mod schema;
 mod segments;
 
 mod chunks;
+mod codings;
 mod exchanges;
 mod framing;
 mod joining;

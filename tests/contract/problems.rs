@@ -100,6 +100,8 @@ fn every_code_of_a_report_is_one_of_the_contract() {
         "lenient-framing",
         "unsupported-link",
         "unsupported-encoding",
+        "unfinished-coding",
+        "decoding-limit",
         "encrypted-stream",
         "http2-stream",
         "payload-limit",

@@ -7,7 +7,7 @@ use super::text::{JsonText, Sink, key};
 use crate::chunk::{Run, frames};
 use crate::event::Kind;
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
-use crate::report::payload::Payload;
+use crate::report::payload::{Excerpt, Payload};
 use crate::report::{
     Body, Conclusion, Event, ExchangeHead, ExchangeId, Expect, JudgedChunk, OtherStream, Problem, Violation,
 };
@@ -51,18 +51,15 @@ pub(crate) fn chunk(
     trail(text, id, &chunk.trail);
     text.time(key!("first_time"), seen(id, Some(chunk.first)).and_then(|stamp| stamp.at));
     text.time(key!("time"), seen(id, Some(chunk.last)).and_then(|stamp| stamp.at));
-    match payload.excerpt(judged) {
-        Some(excerpt) => {
-            text.payload(key!("payload"), excerpt, sink)?;
-            text.name(key!("encoding"), Some(excerpt.encoding()));
-            if excerpt.is_cut(judged) {
-                text.literal(key!("payload_cut"), "true");
-            }
-        }
-        None => {
-            text.literal(key!("payload"), "null");
-            text.literal(key!("encoding"), "null");
-        }
+    shown(text, payload.excerpt(judged), chunk.received, sink)?;
+    if let Some(decoded) = &judged.decoded {
+        let size = decoded.span.end.saturating_sub(decoded.span.start);
+        text.key(key!("decoded"));
+        text.open();
+        text.number(key!("offset"), decoded.span.start);
+        text.number(key!("size"), size);
+        shown(text, payload.decoded(decoded), size, sink)?;
+        text.close();
     }
     text.name(key!("verdict"), Some(judged.verdict.name()));
     match &judged.verdict {
@@ -73,6 +70,21 @@ pub(crate) fn chunk(
         Verdict::One | Verdict::Several | Verdict::Part | Verdict::Mixed | Verdict::Unchecked(None) => {}
     }
     text.numbers(key!("events"), judged.events.iter().map(|event| event.index));
+    Ok(())
+}
+
+/// What is shown of `octets` octets, and how it is written.
+fn shown(text: &mut JsonText, excerpt: Option<Excerpt<'_>>, octets: u64, sink: Sink<'_>) -> io::Result<()> {
+    let Some(excerpt) = excerpt else {
+        text.literal(key!("payload"), "null");
+        text.literal(key!("encoding"), "null");
+        return Ok(());
+    };
+    text.payload(key!("payload"), excerpt, sink)?;
+    text.name(key!("encoding"), Some(excerpt.encoding()));
+    if excerpt.is_cut(octets) {
+        text.literal(key!("payload_cut"), "true");
+    }
     Ok(())
 }
 

@@ -1,0 +1,239 @@
+//! One coding: how its streams begin, follow each other and end.
+
+use std::fmt;
+
+use brotli::enc::StandardAlloc;
+use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+use flate2::{Decompress, FlushDecompress, Status};
+use zstd::stream::raw::{Decoder as ZstdDecoder, Operation as _};
+
+use super::{Coding, Fault};
+
+/// Octets that are decoded at once.
+const PIECE: usize = 8 << 10;
+
+/// The base-2 logarithm of the largest window of deflate.
+const DEFLATE_WINDOW: u8 = 15;
+
+/// Takes decoded octets.
+type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Fault>;
+
+/// Decodes one coding.
+pub(super) struct Layer {
+    coding: Coding,
+    place: Place,
+    /// What was decoded and isn't passed on yet; kept to be used again.
+    piece: Vec<u8>,
+}
+
+/// Where in the coded octets it is.
+enum Place {
+    /// In front of the first stream's first octet.
+    Start,
+    /// Behind the first octet of a `deflate` body, which zlib may begin with.
+    Deflate(u8),
+    /// In a stream.
+    Amid(Machine),
+    /// Behind a stream.
+    Behind,
+}
+
+/// The decoder of a stream.
+enum Machine {
+    Inflate(Box<Decompress>),
+    Brotli(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>),
+    Zstd(Box<ZstdDecoder<'static>>),
+}
+
+/// What came of a step.
+struct Step {
+    read: usize,
+    written: usize,
+    /// The stream is over.
+    ended: bool,
+    /// The octets that were read are no stream.
+    fault: Option<String>,
+}
+
+impl fmt::Debug for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layer").field("coding", &self.coding).field("amid", &self.is_amid()).finish()
+    }
+}
+
+impl Layer {
+    pub(super) const fn new(coding: Coding) -> Self {
+        Self { coding, place: Place::Start, piece: Vec::new() }
+    }
+
+    pub(super) const fn coding(&self) -> Coding {
+        self.coding
+    }
+
+    /// Whether a stream has begun and not ended.
+    pub(super) const fn is_amid(&self) -> bool {
+        matches!(self.place, Place::Amid(_) | Place::Deflate(_))
+    }
+
+    /// Decodes octets; what they yield goes to `sink`.
+    pub(super) fn read(&mut self, mut octets: &[u8], sink: Sink<'_>) -> Result<(), Fault> {
+        while let Some(&first) = octets.first() {
+            match &mut self.place {
+                Place::Start if self.coding == Coding::Deflate && may_begin_zlib(first) => {
+                    self.place = Place::Deflate(first);
+                    octets = octets.get(1..).unwrap_or_default();
+                }
+                Place::Start => self.place = Place::Amid(self.machine(false)?),
+                Place::Deflate(before) => {
+                    let before = *before;
+                    let mut machine = self.machine(is_zlib(before, first))?;
+                    self.run(&mut machine, &mut &[before][..], sink)?;
+                    self.place = Place::Amid(machine);
+                }
+                Place::Behind => {
+                    if !self.may_follow(first) {
+                        let name = self.coding.name();
+                        return Err(Fault::Corrupt(match self.coding {
+                            Coding::Gzip => format!(
+                                "0x{first:02x} behind the end of the {name} stream begins no further member"
+                            ),
+                            Coding::Zstd => format!(
+                                "0x{first:02x} behind the end of the {name} stream begins no further frame"
+                            ),
+                            Coding::Deflate | Coding::Brotli => {
+                                format!(
+                                    "0x{first:02x} behind the end of the {name} stream, which nothing may follow"
+                                )
+                            }
+                        }));
+                    }
+                    self.place = Place::Amid(self.machine(false)?);
+                }
+                Place::Amid(_) => {
+                    let Place::Amid(mut machine) = std::mem::replace(&mut self.place, Place::Behind) else {
+                        return Ok(());
+                    };
+                    if !self.run(&mut machine, &mut octets, sink)? {
+                        self.place = Place::Amid(machine);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Decodes octets of a stream from the front of `octets`, all of them or up
+    /// to the stream's end: whether that came.
+    fn run(&mut self, machine: &mut Machine, octets: &mut &[u8], sink: Sink<'_>) -> Result<bool, Fault> {
+        self.piece.resize(PIECE, 0);
+        loop {
+            let Step { read, written, ended, fault } = machine.step(octets, &mut self.piece);
+            *octets = octets.get(read..).unwrap_or_default();
+            if let Some(decoded) = self.piece.get(..written).filter(|decoded| !decoded.is_empty()) {
+                sink(decoded)?;
+            }
+            if let Some(fault) = fault {
+                return Err(Fault::Corrupt(format!("the {} stream is corrupt: {fault}", self.coding.name())));
+            }
+            if ended {
+                return Ok(true);
+            }
+            // A full piece may not have been all.
+            if written < self.piece.len() && (octets.is_empty() || read == 0) {
+                return match octets.is_empty() {
+                    true => Ok(false),
+                    false => {
+                        Err(Fault::Corrupt(format!("the {} stream makes no progress", self.coding.name())))
+                    }
+                };
+            }
+        }
+    }
+
+    /// Whether an octet behind a stream can begin another.
+    const fn may_follow(&self, first: u8) -> bool {
+        match self.coding {
+            Coding::Gzip => first == 0x1f,
+            // RFC 8878 §3.1: the first octets of the magic numbers of frames
+            // and of skippable frames.
+            Coding::Zstd => matches!(first, 0x28 | 0x50..=0x5f),
+            Coding::Deflate | Coding::Brotli => false,
+        }
+    }
+
+    /// A decoder in front of a stream; of `deflate`, with zlib around it or not.
+    fn machine(&self, zlib: bool) -> Result<Machine, Fault> {
+        Ok(match self.coding {
+            Coding::Gzip => Machine::Inflate(Box::new(Decompress::new_gzip(DEFLATE_WINDOW))),
+            Coding::Deflate => Machine::Inflate(Box::new(Decompress::new(zlib))),
+            // RFC 7932 §9.1: no windows above 16 MiB.
+            Coding::Brotli => Machine::Brotli(Box::new(BrotliState::new_strict(
+                StandardAlloc::default(),
+                StandardAlloc::default(),
+                StandardAlloc::default(),
+            ))),
+            // zstd's own bound on windows is 128 MiB.
+            Coding::Zstd => Machine::Zstd(Box::new(ZstdDecoder::new().map_err(|_| Fault::TooMuch)?)),
+        })
+    }
+}
+
+impl Machine {
+    /// Decodes octets from the front of `octets` into the front of `piece`.
+    fn step(&mut self, octets: &[u8], piece: &mut [u8]) -> Step {
+        match self {
+            Self::Inflate(inflate) => {
+                let before = (inflate.total_in(), inflate.total_out());
+                let status = inflate.decompress(octets, piece, FlushDecompress::Sync);
+                let since = |total: u64, before: u64| usize::try_from(total - before).unwrap_or(usize::MAX);
+                Step {
+                    read: since(inflate.total_in(), before.0),
+                    written: since(inflate.total_out(), before.1),
+                    ended: matches!(status, Ok(Status::StreamEnd)),
+                    fault: status.err().map(|error| match error.needs_dictionary() {
+                        Some(_) => "it needs a dictionary".to_owned(),
+                        None => error.message().unwrap_or("invalid octets").to_owned(),
+                    }),
+                }
+            }
+            Self::Brotli(state) => {
+                let (mut available_in, mut read) = (octets.len(), 0);
+                let (mut available_out, mut written, mut total) = (piece.len(), 0, 0);
+                let result = BrotliDecompressStream(
+                    &mut available_in,
+                    &mut read,
+                    octets,
+                    &mut available_out,
+                    &mut written,
+                    piece,
+                    &mut total,
+                    state,
+                );
+                let fault = matches!(result, BrotliResult::ResultFailure);
+                let ended = matches!(result, BrotliResult::ResultSuccess);
+                Step { read, written, ended, fault: fault.then(|| "invalid octets".to_owned()) }
+            }
+            Self::Zstd(decoder) => match decoder.run_on_buffers(octets, piece) {
+                Ok(status) => Step {
+                    read: status.bytes_read,
+                    written: status.bytes_written,
+                    ended: status.remaining == 0,
+                    fault: None,
+                },
+                Err(error) => Step { read: 0, written: 0, ended: false, fault: Some(error.to_string()) },
+            },
+        }
+    }
+}
+
+/// Whether an octet can be the first of a zlib stream (RFC 1950 §2.2): deflate,
+/// with a window of at most 32 KiB. No deflate stream that is written without
+/// zlib begins so: as a block without compression, with padding that isn't 0.
+const fn may_begin_zlib(first: u8) -> bool {
+    first & 0x0f == 8 && first >> 4 <= 7
+}
+
+/// Whether two octets are a zlib header, by its check.
+fn is_zlib(first: u8, second: u8) -> bool {
+    (u16::from(first) << 8 | u16::from(second)).is_multiple_of(31)
+}
