@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub struct Environment {
     pub no_color: Option<OsString>,
     /// `TERM`.
     pub term: Option<OsString>,
+    /// How many threads run at once, as far as the system says.
+    pub cores: Option<NonZeroUsize>,
 }
 
 impl Environment {
@@ -51,6 +54,7 @@ impl Environment {
             columns: std::env::var_os("COLUMNS"),
             no_color: std::env::var_os("NO_COLOR"),
             term: std::env::var_os("TERM"),
+            cores: std::thread::available_parallelism().ok(),
         }
     }
 
@@ -161,6 +165,8 @@ pub struct Settings {
     pub progress: bool,
     /// Columns of a table.
     pub width: u16,
+    /// Threads to use.
+    pub threads: NonZeroUsize,
 }
 
 /// Words that are right, each by itself, but not together.
@@ -235,6 +241,7 @@ impl Settings {
                 && !args.follow
                 && environment.progress(matches!(args.format, ReportFormat::Jsonl | ReportFormat::Csv)),
             width: environment.width(),
+            threads: args.threads.or(environment.cores).unwrap_or(NonZeroUsize::MIN),
         })
     }
 
@@ -467,7 +474,7 @@ mod tests {
                 "{answer}"
             );
         }
-        for option in ["--threads=2", "--lint"] {
+        for option in ["--lint"] {
             assert!(refusal(&[option, "x"]).contains("unexpected argument"));
         }
     }
@@ -542,6 +549,19 @@ mod tests {
         assert_eq!(settings(&["--limit", "0", "x"]).shown.limit, None);
         assert_eq!(settings(&["--limit", "7", "x"]).shown.limit, Some(7));
         refusal(&["--limit", "-1", "x"]);
+    }
+
+    #[test]
+    fn threads_are_as_many_as_the_cores_unless_somebody_says_otherwise() {
+        let four = Environment { cores: NonZeroUsize::new(4), ..Environment::default() };
+        let threads = |words: &[&str]| settings_in(&four, words).unwrap().threads.get();
+        assert_eq!(threads(&["x"]), 4);
+        assert_eq!(threads(&["--threads", "1", "x"]), 1);
+        assert_eq!(threads(&["--threads=9", "x"]), 9);
+        assert_eq!(settings(&["x"]).threads.get(), 1, "where the system doesn't say");
+        assert!(refusal(&["--threads", "0", "x"]).contains("invalid value '0'"));
+        refusal(&["--threads", "-1", "x"]);
+        refusal(&["--threads", "all", "x"]);
     }
 
     #[test]

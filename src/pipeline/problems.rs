@@ -73,6 +73,14 @@ impl StreamTroubles {
         self.encodings.entry(encoding).or_insert(none).more(1, frame);
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { lost, conflicts, joins, skipped: _, heads, lenient, cut_payloads, encodings } = self;
+        [lost, conflicts, joins, heads, cut_payloads].iter().all(|tallied| tallied.is_none())
+            && lenient.is_empty()
+            && encodings.is_empty()
+    }
+
     /// The problems of the stream, in a fixed order.
     fn problems(&self, frames: bool) -> Vec<(&'static str, Tallied, String)> {
         let mut problems = Vec::new();
