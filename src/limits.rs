@@ -15,8 +15,8 @@ pub const EVENT_DATA_CHARACTERS: usize = 120;
 pub struct Limits {
     /// A read of the capture: larger blocks leave the processor's cache.
     pub read_block: usize,
-    /// Batches of a capture that threads have under way, each of half a read
-    /// block: enough that no thread waits while another writes, and few enough
+    /// Batches of a capture that threads have under way, each of a quarter of a
+    /// read block: enough that no thread waits while another writes, and few enough
     /// that what is found in them fits the memory of a small container.
     pub batches: usize,
     /// The largest record or block of a capture file that is still believed:

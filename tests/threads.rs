@@ -256,6 +256,37 @@ fn more_streams_with_troubles_than_are_named_give_the_same() {
 }
 
 #[test]
+fn tiny_chunks_that_yield_many_findings_give_the_same() {
+    // One stream and several: more findings than may wait to be told, of fewer
+    // batches than may be under way.
+    for streams in [1, 5] {
+        let mut talks: Vec<_> = (0..streams).map(Talk::new).collect();
+        let mut sent: Vec<Sent> = talks.iter_mut().flat_map(Talk::open).collect();
+        for talk in &mut talks {
+            sent.extend([talk.client(REQUEST), talk.server(RESPONSE)]);
+        }
+        let chunks: Vec<u8> = (0..12).flat_map(|number| chunk(&event(number, 0))).collect();
+        for _ in 0..1200 / streams {
+            sent.extend(talks.iter_mut().map(|talk| talk.server(&chunks)));
+        }
+        let capture = segments::write(&sent);
+        let run = |threads| {
+            let mut out = Vec::new();
+            let mut report = JsonlReport::new(&mut out, Payload::Full);
+            let options = options(threads, Limits::default().read_block);
+            let mut analysis = Analysis::new(&options, &mut report);
+            analysis.capture("c", capture.as_slice()).unwrap();
+            analysis.conclude(false).unwrap();
+            out
+        };
+        let expected = run(1);
+        for threads in [2, 3, 8] {
+            assert!(run(threads) == expected, "{threads} threads, {streams} streams");
+        }
+    }
+}
+
+#[test]
 fn filters_select_the_same_with_any_number_of_threads() {
     let capture = segments::write(&crowd(30, 6, 0));
     let filters = Filters { streams: vec![3, 4, 17], ..Filters::default() };
@@ -493,7 +524,7 @@ fn a_slow_report_holds_back_the_reader() {
         Analysis::new(&options, &mut report).capture("c", Metered(&capture, read)).unwrap();
         // The batches, each with the headers of its packets and one packet more
         // than it needs; the block that is read, and the source's buffer.
-        let batch = 2 * (4096 / 2) + 1024;
+        let batch = 2 * (4096 / 4) + 1024;
         let most = (options.limits.batches as u64 + 1) * batch + 4096 + (64 << 10);
         assert!(report.most <= most, "{threads} threads: {} octets ahead, not {most}", report.most);
         assert!(capture.len() as u64 > 8 * most);

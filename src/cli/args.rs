@@ -123,7 +123,8 @@ pub struct Args {
 
     /// Threads to use; the reports don't depend on it [default: the processor's cores]
     ///
-    /// With 1 no other thread is started.
+    /// With 1 no other thread is started, but for the one that waits for the
+    /// input with --follow.
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub threads: Option<NonZeroUsize>,
 

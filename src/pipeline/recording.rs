@@ -50,8 +50,8 @@ pub(super) trait Way {
 
 /// Where what is found goes: to the report, or into the ledger.
 pub(super) struct Outlet<'l, 'r> {
-    ledger: &'l mut Ledger,
-    output: &'l mut Output<'r>,
+    pub(super) ledger: &'l mut Ledger,
+    pub(super) output: &'l mut Output<'r>,
 }
 
 impl Outlet<'_, '_> {

@@ -53,6 +53,14 @@ const MOST_THREADS: usize = 64;
 /// the packets that close short connections, fill a batch by their number.
 const OCTETS_AN_ITEM: usize = 128;
 
+/// Findings that wait to be told, so that streams of tiny chunks, which yield
+/// many times their octets in findings, take no more memory than others: above
+/// it only the oldest batch is worked on.
+const WAITING_FINDINGS: usize = 4096;
+
+/// Spent lists that wait for their maker to let go of what is in them.
+const SPENT_LISTS: usize = 4;
+
 /// Octets of a batch that are worth waking another thread for.
 const WORTH_WAKING: usize = 16 << 10;
 
@@ -73,7 +81,7 @@ pub(super) fn threads(options: &Options) -> usize {
 pub(super) fn shares(options: &Options) -> usize {
     match threads(options) {
         1 => 1,
-        threads => threads * 4,
+        threads => threads * 2,
     }
 }
 
@@ -224,6 +232,8 @@ struct State {
     underway: VecDeque<Underway>,
     /// Lists of which all was told, by the thread that made them.
     spent: Vec<Vec<List>>,
+    /// Findings in the batches under way.
+    findings: usize,
     /// The number of the first batch under way.
     first: u64,
     /// Workers that wait for a task.
@@ -247,7 +257,9 @@ struct Task {
 impl State {
     /// Takes the oldest task that can be worked on, for the thread of a number.
     fn take(&mut self, taker: usize) -> Option<Task> {
-        let end = self.first + self.underway.len() as u64;
+        let crowded = self.findings >= WAITING_FINDINGS;
+        let end = self.first + if crowded { 1 } else { self.underway.len() as u64 };
+        let end = end.min(self.first + self.underway.len() as u64);
         let mut oldest: Option<(usize, (u64, bool))> = None;
         for (place, share) in self.shares.iter_mut().enumerate() {
             if share.streams.is_none() {
@@ -279,6 +291,7 @@ impl State {
         let place = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
         if let Some(underway) = self.underway.get_mut(place) {
             underway.left -= 1;
+            self.findings += found.list.len();
             underway.found.push(found);
         }
     }
@@ -310,8 +323,8 @@ impl<'o> Crew<'o> {
         let shares =
             streams.into_iter().map(|streams| Share { streams: Some(streams), next: 0, last: 0 }).collect();
         let spent = (0..threads(options)).map(|_| Vec::new()).collect();
-        let (underway, first, idle, wanted, over) = (VecDeque::new(), 0, 0, 0, false);
-        let state = Mutex::new(State { shares, underway, spent, first, idle, wanted, over });
+        let (underway, findings, first, idle, wanted, over) = (VecDeque::new(), 0, 0, 0, 0, false);
+        let state = Mutex::new(State { shares, underway, spent, findings, first, idle, wanted, over });
         Self { options, state, work: Condvar::new(), ready: Condvar::new() }
     }
 
@@ -361,6 +374,11 @@ impl<'o> Crew<'o> {
                     self.ready.notify_one();
                 }
             } else {
+                if state.wanted > 0 && state.ready() > 0 {
+                    // Nothing can be worked on before something is told.
+                    state.wanted = 0;
+                    self.ready.notify_one();
+                }
                 state.idle += 1;
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.idle -= 1;
@@ -414,7 +432,7 @@ impl<'l, 'r> Lane<'l, 'r> {
     fn new(crew: &'l Crew<'l>, outlet: Outlet<'l, 'r>) -> Self {
         let Limits { read_block, batches, .. } = crew.options.limits;
         let shares = shares(crew.options);
-        let most_octets = read_block / 2;
+        let most_octets = read_block / 4;
         Self {
             crew,
             outlet,
@@ -464,10 +482,16 @@ impl<'l, 'r> Lane<'l, 'r> {
                 drop(state);
                 let told = self.tell(underway);
                 state = crew.lock();
+                let crowded = state.findings >= WAITING_FINDINGS;
                 for Findings { maker, list } in told {
-                    if let Some(spent) = state.spent.get_mut(maker) {
+                    state.findings -= list.len();
+                    if let Some(spent) = state.spent.get_mut(maker).filter(|spent| spent.len() < SPENT_LISTS)
+                    {
                         spent.push(list);
                     }
+                }
+                if crowded && state.idle > 0 {
+                    crew.work.notify_all();
                 }
             } else if state.over {
                 self.stopped = true;
@@ -603,5 +627,93 @@ impl<R: Read> Read for Watched<'_, R> {
         let got = self.inner.read(out)?;
         self.short = got < out.len();
         Ok(got)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::Output;
+    use crate::pipeline::streams::Ledger;
+    use crate::report::{Conclusion, Finding, Report, Totals};
+    use crate::tcp::Close;
+
+    struct Nobody;
+
+    impl Report for Nobody {
+        fn finding(&mut self, _: &Finding<'_>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn finish(&mut self, _: &Conclusion) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn crew(options: &Options) -> Crew<'_> {
+        Crew::new(options, (0..shares(options)).map(|_| Streams::default()).collect())
+    }
+
+    fn closed() -> StreamItem<'static> {
+        StreamItem::Closed(Close::Ended)
+    }
+
+    #[test]
+    fn a_share_takes_its_parts_one_after_the_other_and_the_oldest_goes_first() {
+        let options = Options { threads: 2, ..Options::default() };
+        let (crew, mut output) =
+            (crew(&options), Output { report: &mut Nobody, totals: Totals::default(), error: None });
+        let mut ledger = Ledger::new();
+        let mut lane = Lane::new(&crew, Outlet { ledger: &mut ledger, output: &mut output });
+        for streams in [&[0, 1][..], &[1, 2], &[0, 8]] {
+            streams.iter().for_each(|stream| lane.filling.push(StreamId(*stream), closed()));
+            lane.submit();
+        }
+        let mut state = crew.lock();
+        let mut order = Vec::new();
+        let mut held = Vec::new();
+        while let Some(task) = state.take(0) {
+            order.push((task.number, task.share));
+            held.push(task);
+        }
+        assert_eq!(order, [(0, 0), (0, 1), (1, 2)], "0 and 1 are busy in the first batch");
+        for Task { share, number, streams, .. } in held {
+            state.done(share, number, streams, Findings { maker: 0, list: List::new() });
+        }
+        assert_eq!(state.ready(), 1);
+        assert_eq!(state.take(0).map(|task| (task.number, task.share)), Some((1, 1)));
+        assert_eq!(state.take(0).map(|task| (task.number, task.share)), Some((2, 0)));
+        assert!(state.take(0).is_none());
+    }
+
+    #[test]
+    fn a_panic_of_a_worker_ends_the_wait_for_what_it_had() {
+        let options = Options { threads: 2, ..Options::default() };
+        let (crew, mut output) =
+            (crew(&options), Output { report: &mut Nobody, totals: Totals::default(), error: None });
+        let mut ledger = Ledger::new();
+        let mut lane = Lane::new(&crew, Outlet { ledger: &mut ledger, output: &mut output });
+        lane.item(StreamId(0), closed());
+        lane.submit();
+        let task = crew.lock().take(1).unwrap();
+        let died = panic::catch_unwind(panic::AssertUnwindSafe(|| {
+            let _ending = Ending(&crew);
+            let _task = task;
+            panic::resume_unwind(Box::new("as a machine of a layer might"));
+        }));
+        assert!(died.is_err());
+        assert!(!lane.flush(), "though the batch is never done");
+        assert!(lane.check().is_err());
+    }
+
+    #[test]
+    fn a_panic_on_the_calling_thread_ends_the_workers() {
+        let options = Options { threads: 3, ..Options::default() };
+        let crew = crew(&options);
+        let died = panic::catch_unwind(panic::AssertUnwindSafe(|| {
+            crew.with(|| panic::resume_unwind(Box::new("as a report might")));
+        }));
+        assert!(died.is_err());
+        assert_eq!(crew.lock().idle, 0);
     }
 }
