@@ -19,6 +19,10 @@ pub const WATCH_FRAME: u32 = 16 << 20;
 pub struct Limits {
     /// A read of the capture: larger blocks leave the processor's cache.
     pub read_block: usize,
+    /// Batches of a capture that threads have under way, each of a quarter of a
+    /// read block: enough that no thread waits while another writes, and few enough
+    /// that what is found in them fits the memory of a small container.
+    pub batches: usize,
     /// The largest record or block of a capture file that is still believed:
     /// a length field that was damaged must not fill memory. Wireshark's own
     /// cap for a packet is 256 KiB, for D-Bus 128 MiB; blocks may be larger.
@@ -65,6 +69,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             read_block: 256 << 10,
+            batches: 6,
             capture_block: 128 << 20,
             out_of_order_stream: 12 << 20,
             out_of_order_total: 128 << 20,

@@ -1,6 +1,7 @@
 //! What was typed: the options and their words, nothing decided yet.
 
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
@@ -120,6 +121,13 @@ pub struct Args {
     /// shown.
     #[arg(long, value_name = "N", help_heading = "Report")]
     pub limit: Option<u64>,
+
+    /// Threads to use; the reports don't depend on it [default: the processor's cores]
+    ///
+    /// With 1 no other thread is started, but for the one that waits for the
+    /// input with --follow.
+    #[arg(long, value_name = "N", help_heading = "Run")]
+    pub threads: Option<NonZeroUsize>,
 
     /// When to use colours
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWord::Auto, help_heading = "Report")]

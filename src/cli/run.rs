@@ -85,6 +85,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         }),
         summaries: formats(settings).any(|format| format != ReportFormat::None),
         follow: settings.follow,
+        threads: settings.threads.get(),
         limits,
     };
     let mut files = Vec::new();

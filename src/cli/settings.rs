@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -41,6 +42,8 @@ pub struct Environment {
     pub no_color: Option<OsString>,
     /// `TERM`.
     pub term: Option<OsString>,
+    /// How many threads run at once, as far as the system says.
+    pub cores: Option<NonZeroUsize>,
 }
 
 impl Environment {
@@ -55,6 +58,7 @@ impl Environment {
             columns: std::env::var_os("COLUMNS"),
             no_color: std::env::var_os("NO_COLOR"),
             term: std::env::var_os("TERM"),
+            cores: std::thread::available_parallelism().ok(),
         }
     }
 
@@ -176,6 +180,8 @@ pub struct Settings {
     pub progress: bool,
     /// Columns of a table.
     pub width: u16,
+    /// Threads to use.
+    pub threads: NonZeroUsize,
 }
 
 /// Words that are right, each by itself, but not together.
@@ -250,6 +256,7 @@ impl Settings {
                 && !args.follow
                 && environment.progress(matches!(args.format, ReportFormat::Jsonl | ReportFormat::Csv)),
             width: environment.width(),
+            threads: args.threads.or(environment.cores).unwrap_or(NonZeroUsize::MIN),
         })
     }
 
@@ -486,7 +493,7 @@ mod tests {
                 "{answer}"
             );
         }
-        for option in ["--threads=2", "--lint"] {
+        for option in ["--lint"] {
             assert!(refusal(&[option, "x"]).contains("unexpected argument"));
         }
     }
@@ -563,6 +570,19 @@ mod tests {
             assert_eq!(settings(&["--limit", "7", "x"]).shown.limit(format), Some(7));
         }
         refusal(&["--limit", "-1", "x"]);
+    }
+
+    #[test]
+    fn threads_are_as_many_as_the_cores_unless_somebody_says_otherwise() {
+        let four = Environment { cores: NonZeroUsize::new(4), ..Environment::default() };
+        let threads = |words: &[&str]| settings_in(&four, words).unwrap().threads.get();
+        assert_eq!(threads(&["x"]), 4);
+        assert_eq!(threads(&["--threads", "1", "x"]), 1);
+        assert_eq!(threads(&["--threads=9", "x"]), 9);
+        assert_eq!(settings(&["x"]).threads.get(), 1, "where the system doesn't say");
+        assert!(refusal(&["--threads", "0", "x"]).contains("invalid value '0'"));
+        refusal(&["--threads", "-1", "x"]);
+        refusal(&["--threads", "all", "x"]);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use crate::report::{ExchangeHead, ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
 
-use super::exchange::{Emit, Exchange};
+use super::exchange::Exchange;
+use super::found::Emit;
 use super::options::Options;
 use super::problems::StreamTroubles;
 
@@ -34,11 +35,19 @@ struct Talk {
 }
 
 /// What remains of a conversation when it is over.
+#[derive(Debug)]
 pub(super) struct Remains {
     /// What went wrong, if HTTP/1 was spoken.
     pub(super) troubles: Option<StreamTroubles>,
     /// What it spoke, if not HTTP/1.
     pub(super) protocol: Option<Protocol>,
+}
+
+impl Remains {
+    /// Whether there is anything to say of it.
+    pub(super) fn is_remarkable(&self) -> bool {
+        self.protocol.is_some() || self.troubles.as_ref().is_some_and(|troubles| !troubles.is_empty())
+    }
 }
 
 impl Conversation {

@@ -1,22 +1,22 @@
 //! One exchange: its heads and bodies in, findings out.
 
+use std::sync::Arc;
+
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
 use crate::coding::Coding;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
 use crate::report::{
-    Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, Finding, JudgedChunk, Tally, UnderWay,
-    Violation, ViolationCode,
+    Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, JudgedChunk, Tally, UnderWay, Violation,
+    ViolationCode,
 };
 use crate::units::{FrameNo, Stamp};
 use crate::verdict::Verdict;
 
 use super::expect::resolve;
+use super::found::{Emit, Found};
 use super::judge::{Judge, Judgement, Task};
 use super::message;
 use super::options::Options;
-
-/// Takes findings, in order.
-pub(super) type Emit<'e> = dyn FnMut(&Finding<'_>) + 'e;
 
 /// A chunk's payload was longer than what is kept, or its encoding isn't read.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ pub(super) struct Stopped {
 /// An exchange while it comes.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    head: ExchangeHead,
+    head: Arc<ExchangeHead>,
     announced: bool,
     request: Option<Progress>,
     response: Option<Progress>,
@@ -66,7 +66,7 @@ pub(super) struct Exchange {
 impl Exchange {
     pub(super) fn new(head: ExchangeHead) -> Self {
         Self {
-            head,
+            head: Arc::new(head),
             announced: false,
             request: None,
             response: None,
@@ -95,11 +95,11 @@ impl Exchange {
     }
 
     pub(super) fn request(&mut self, head: RequestHead) {
-        self.head.request = Some(head);
+        Arc::make_mut(&mut self.head).request = Some(head);
     }
 
     pub(super) fn response(&mut self, head: ResponseHead) {
-        self.head.response = Some(head);
+        Arc::make_mut(&mut self.head).response = Some(head);
     }
 
     pub(super) fn body(&mut self, side: Side, event: BodyEvent<'_>, options: &Options, emit: &mut Emit<'_>) {
@@ -132,7 +132,7 @@ impl Exchange {
         } else {
             ExchangeVerdict::Unchecked
         };
-        emit(&Finding::ExchangeEnd(&ExchangeEnd {
+        emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
             head: self.head,
             request_body: self.request.map(|progress| progress.body),
             response_body: self.response.map(|progress| progress.body),
@@ -140,7 +140,7 @@ impl Exchange {
             tally: self.tally,
             events: self.events,
             violations: self.violations,
-        }));
+        })));
         self.shortfalls
     }
 
@@ -162,16 +162,17 @@ impl Exchange {
         let (task, codings) = match side {
             Side::Request => (Task::Pass(None), Vec::new()),
             Side::Response => {
-                self.head.framing = framing;
+                let head = Arc::make_mut(&mut self.head);
+                head.framing = framing;
                 let unseen = ResponseHead::default();
                 let resolved = resolve(
                     options.expectation,
-                    self.head.request.as_ref(),
-                    self.head.response.as_ref().unwrap_or(&unseen),
+                    head.request.as_ref(),
+                    head.response.as_ref().unwrap_or(&unseen),
                     framing,
                     joined.is_some(),
                 );
-                self.head.expect = resolved.expect;
+                head.expect = resolved.expect;
                 if framing == Some(Framing::Chunked) {
                     self.shortfalls.encoding = resolved.unsupported;
                 }
@@ -212,7 +213,7 @@ impl Exchange {
     fn announce(&mut self, emit: &mut Emit<'_>) {
         if !self.announced {
             self.announced = true;
-            emit(&Finding::Exchange(&self.head));
+            emit(Found::Exchange(Arc::clone(&self.head)));
         }
     }
 
@@ -237,20 +238,20 @@ impl Exchange {
             match judgement {
                 Judgement::Settled(watch) => {
                     if let Some(kind) = watch {
-                        self.head.expect = Some(Expect::Kind(kind));
+                        Arc::make_mut(&mut self.head).expect = Some(Expect::Kind(kind));
                     }
                     self.announce(emit);
                 }
                 Judgement::Event(event) => {
                     self.events += 1;
-                    emit(&Finding::Event(self.head.id, &event));
+                    emit(Found::Event(self.head.id, event));
                 }
-                Judgement::Chunk(judged) => self.judged(&judged, options, emit),
+                Judgement::Chunk(judged) => self.judged(judged, options, emit),
             }
         }
     }
 
-    fn judged(&mut self, judged: &JudgedChunk, options: &Options, emit: &mut Emit<'_>) {
+    fn judged(&mut self, judged: Box<JudgedChunk>, options: &Options, emit: &mut Emit<'_>) {
         let chunk = &judged.chunk;
         if options.keep_payload >= options.limits.payload && chunk.received > chunk.payload.len() as u64 {
             let cut = self.shortfalls.cut_payloads.get_or_insert((chunk.last.frame, 0));
@@ -259,18 +260,14 @@ impl Exchange {
         if judged.side == Side::Response {
             *self.tally.of(&judged.verdict) += 1;
         }
-        emit(&Finding::Chunk(judged));
         let fails = options.allow.fails(&judged.verdict);
-        let Some(code) = ViolationCode::of(&judged.verdict).filter(|_| fails) else { return };
-        let expect = self.head.expect;
-        self.violation(
-            judged.side,
-            code,
-            Some(chunk.index),
-            Some(chunk.last.frame),
-            message::chunk(judged, expect),
-            emit,
-        );
+        let violation = ViolationCode::of(&judged.verdict).filter(|_| fails).map(|code| {
+            (code, judged.side, chunk.index, chunk.last.frame, message::chunk(&judged, self.head.expect))
+        });
+        emit(Found::Chunk(judged));
+        if let Some((code, side, chunk, frame, message)) = violation {
+            self.violation(side, code, Some(chunk), Some(frame), message, emit);
+        }
     }
 
     fn violation(
@@ -284,7 +281,8 @@ impl Exchange {
     ) {
         self.violations += 1;
         let frame = frame.filter(|_| self.head.id.stream.is_some());
-        emit(&Finding::Violation(&Violation { exchange: self.head.id, side, code, chunk, frame, message }));
+        let violation = Violation { exchange: self.head.id, side, code, chunk, frame, message };
+        emit(Found::Violation(Box::new(violation)));
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -7,32 +7,30 @@ mod coded;
 mod conversation;
 mod exchange;
 mod expect;
+mod found;
 mod judge;
 mod message;
 pub mod options;
 mod problems;
+mod recording;
+mod streams;
+mod threads;
 
-use std::collections::HashMap;
 use std::io::{self, Read};
 
-use foldhash::fast::RandomState;
-
-use crate::capture::{CaptureError, CaptureFormat, CaptureReader, LinkType, NothingYet};
-use crate::http::Protocol;
-use crate::packet::{self, Decoded, Decoder};
+use crate::capture::{CaptureError, NothingYet};
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, OtherStream, Outcome, Report,
-    Totals,
+    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, Outcome, Report, Totals,
 };
-use crate::tcp::{Close, Direction, Opening, Piece, Reassembler, StreamItem};
-use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
+use crate::tcp::{Close, Direction, Piece, StreamItem};
+use crate::units::Stamp;
 
-use conversation::{Conversation, Remains};
+use conversation::Conversation;
+use found::Found;
 use options::Options;
-use problems::{Problems, plural};
-
-/// At most so many streams that aren't HTTP/1 are listed.
-const LISTED_STREAMS: usize = 1000;
+use problems::Problems;
+use recording::Recording;
+use streams::NO_OTHERS;
 
 /// Why an analysis stopped.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +92,12 @@ impl Output<'_> {
     fn tell(&mut self, tell: impl FnOnce(&mut dyn Report) -> io::Result<()>) {
         if self.error.is_none() {
             self.error = tell(self.report).err();
+        }
+    }
+
+    fn found(&mut self, found: &Found) {
+        if let Some(finding) = found.finding() {
+            self.emit(&finding);
         }
     }
 
@@ -207,8 +211,9 @@ impl<'a> Analysis<'a> {
             let piece = Piece { at, bytes, stamp, released: stamp, segment_start: at == 0 };
             at += len as u64;
             let output = &mut self.output;
-            conversation
-                .push(StreamItem::Data(Direction::Backward, piece), self.options, &mut |f| output.emit(f));
+            conversation.push(StreamItem::Data(Direction::Backward, piece), self.options, &mut |found| {
+                output.found(&found)
+            });
             if self.options.follow {
                 if let Some(under_way) = conversation.under_way() {
                     output.tell(|report| report.under_way(&under_way));
@@ -218,7 +223,8 @@ impl<'a> Analysis<'a> {
             self.output.check()?;
         }
         let output = &mut self.output;
-        conversation.push(StreamItem::Closed(Close::CaptureEnd), self.options, &mut |f| output.emit(f));
+        conversation
+            .push(StreamItem::Closed(Close::CaptureEnd), self.options, &mut |found| output.found(&found));
         if outcome.is_ok() && !conversation.understood() {
             outcome = Err(AnalysisError::NotHttp);
         }
@@ -287,265 +293,6 @@ fn unread(path: &str) -> CaptureEnd {
         last_time: None,
         problems: Vec::new(),
         other_streams: Vec::new(),
-        other_counts: [(Protocol::Tls, 0), (Protocol::Http2, 0), (Protocol::Other, 0)],
-    }
-}
-
-/// One recording while it is read: all layers, and what they leave.
-struct Recording<'o> {
-    decoder: Decoder,
-    reassembler: Reassembler,
-    streams: Streams<'o>,
-    format: Option<CaptureFormat>,
-    links: Vec<LinkType>,
-    packets: u64,
-    times: Option<(Timestamp, Timestamp)>,
-    unsupported: Option<(FrameNo, u64, LinkType)>,
-}
-
-impl<'o> Recording<'o> {
-    fn new(options: &'o Options) -> Self {
-        Self {
-            decoder: Decoder::new(&options.limits),
-            reassembler: Reassembler::new(&options.limits),
-            streams: Streams {
-                options,
-                slots: HashMap::default(),
-                selected: 0,
-                problems: Problems::default(),
-                others: Vec::new(),
-                counts: [(Protocol::Tls, 0), (Protocol::Http2, 0), (Protocol::Other, 0)],
-                first_others: [None; 3],
-            },
-            format: None,
-            links: Vec::new(),
-            packets: 0,
-            times: None,
-            unsupported: None,
-        }
-    }
-
-    fn read(&mut self, source: impl Read, output: &mut Output<'_>) -> Result<(), AnalysisError> {
-        let mut reader = CaptureReader::open(source, &self.streams.options.limits, self.packets + 1)?;
-        self.format.get_or_insert(reader.format());
-        let outcome = self.frames(&mut reader, output);
-        self.packets += reader.packets();
-        for link in reader.link_types() {
-            if !self.links.contains(link) {
-                self.links.push(*link);
-            }
-        }
-        for problem in reader.problems() {
-            self.streams.problems.capture(
-                problem.kind.code(),
-                problem.frame,
-                problem.count,
-                problem.message.clone(),
-            );
-        }
-        outcome
-    }
-
-    fn frames<R: Read>(
-        &mut self,
-        reader: &mut CaptureReader<R>,
-        output: &mut Output<'_>,
-    ) -> Result<(), AnalysisError> {
-        let follow = self.streams.options.follow;
-        loop {
-            let frame = match reader.next_frame() {
-                Ok(Some(frame)) => frame,
-                Ok(None) => return Ok(()),
-                Err(error) if error.is_nothing_yet() => {
-                    self.idle(output);
-                    output.check()?;
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            if let Some(at) = frame.stamp.at {
-                self.times = Some((self.times.map_or(at, |(first, _)| first), at));
-            }
-            let Self { decoder, reassembler, streams, unsupported, .. } = self;
-            decoder.decode_each(&frame, |decoded| match decoded {
-                Decoded::Segment(segment) => {
-                    let mut sink =
-                        |stream: StreamId, item: StreamItem<'_>| streams.item(stream, item, &mut *output);
-                    reassembler.push(&segment, &mut sink);
-                }
-                Decoded::UnsupportedLink(link) => {
-                    unsupported.get_or_insert((frame.stamp.frame, 0, link)).1 += 1;
-                }
-                _ => {}
-            });
-            if follow {
-                output.tell(|report| report.moment());
-            }
-            output.check()?;
-        }
-    }
-
-    /// No packet has come for a while.
-    fn idle(&mut self, output: &mut Output<'_>) {
-        let Self { reassembler, streams, .. } = self;
-        let mut sink = |stream: StreamId, item: StreamItem<'_>| streams.item(stream, item, &mut *output);
-        reassembler.idle(&mut sink);
-        output.tell(|report| report.moment());
-    }
-
-    fn finish(
-        mut self,
-        path: &str,
-        parts: Vec<String>,
-        outcome: &mut Result<(), AnalysisError>,
-        output: &mut Output<'_>,
-    ) -> CaptureEnd {
-        let streams = &mut self.streams;
-        let mut sink = |stream: StreamId, item: StreamItem<'_>| streams.item(stream, item, &mut *output);
-        self.reassembler.finish(&mut sink);
-        let evicted = self.reassembler.evicted();
-        let mut problems = std::mem::take(&mut self.streams.problems);
-        if let Some((frame, count, link)) = self.unsupported {
-            let name = link.name().into_owned();
-            let mut message =
-                format!("{count} {} of link type {name} can't be read", plural(count, "packet"));
-            if outcome.is_ok() && !self.links.iter().any(|link| packet::supports(*link)) {
-                let error = AnalysisError::UnsupportedLink(name);
-                message = error.to_string();
-                *outcome = Err(error);
-            }
-            problems.capture("unsupported-link", Some(frame), count, message);
-        }
-        if evicted > 0 {
-            problems.capture(
-                "stream-limit",
-                self.reassembler.first_evicted().map(|stamp| stamp.frame),
-                evicted,
-                format!("{evicted} {} let go before their end, to bound memory", plural(evicted, "stream")),
-            );
-        }
-        self.streams.name_others(&mut problems);
-        if let Err(error) = outcome {
-            let code = if self.format.is_some() { "corrupt-block" } else { "unreadable-capture" };
-            if !matches!(error, AnalysisError::UnsupportedLink(_)) {
-                problems.capture(code, None, 1, error.to_string());
-            }
-        }
-        self.streams.others.sort_by_key(|other| other.stream);
-        CaptureEnd {
-            path: path.to_owned(),
-            parts,
-            format: self.format.map(|format| match format {
-                CaptureFormat::Pcap => Format::Pcap,
-                CaptureFormat::Pcapng => Format::Pcapng,
-            }),
-            link_types: self.links.iter().map(|link| link.name().into_owned()).collect(),
-            packets: self.packets,
-            streams: self.streams.selected,
-            first_time: self.times.map(|(first, _)| first),
-            last_time: self.times.map(|(_, last)| last),
-            problems: problems.into_list(),
-            other_streams: std::mem::take(&mut self.streams.others),
-            other_counts: self.streams.counts,
-        }
-    }
-}
-
-/// A stream's place.
-enum Slot {
-    /// Nothing but its beginning was seen.
-    Quiet(Opening),
-    /// It has payload.
-    Talking(Box<Conversation>),
-}
-
-/// The open streams of a recording.
-struct Streams<'o> {
-    options: &'o Options,
-    slots: HashMap<StreamId, Slot, RandomState>,
-    selected: u64,
-    problems: Problems,
-    others: Vec<OtherStream>,
-    counts: [(Protocol, u64); 3],
-    first_others: [Option<StreamId>; 3],
-}
-
-impl Streams<'_> {
-    fn item(&mut self, stream: StreamId, item: StreamItem<'_>, output: &mut Output<'_>) {
-        match item {
-            StreamItem::Open(opening) => {
-                let filters = &self.options.filters;
-                if filters.selects_stream(stream.0)
-                    && filters.selects_endpoints(opening.initiator, opening.responder)
-                {
-                    self.selected += 1;
-                    self.slots.insert(stream, Slot::Quiet(opening));
-                }
-            }
-            StreamItem::Closed(_) => {
-                if let Some(Slot::Talking(mut conversation)) = self.slots.remove(&stream) {
-                    conversation.push(item, self.options, &mut |finding| output.emit(finding));
-                    self.closed(stream, conversation.finish());
-                }
-            }
-            item => {
-                let Some(slot) = self.slots.get_mut(&stream) else { return };
-                if let Slot::Quiet(opening) = slot {
-                    if !matches!(item, StreamItem::Data(..) | StreamItem::Gap(..)) {
-                        return;
-                    }
-                    *slot = Slot::Talking(Box::new(Conversation::new(stream, opening, self.options)));
-                }
-                if let Slot::Talking(conversation) = slot {
-                    conversation.push(item, self.options, &mut |finding| output.emit(finding));
-                    if self.options.follow
-                        && let Some(under_way) = conversation.under_way()
-                    {
-                        output.tell(|report| report.under_way(&under_way));
-                    }
-                }
-            }
-        }
-    }
-
-    fn closed(&mut self, stream: StreamId, remains: Remains) {
-        let Remains { troubles, protocol } = remains;
-        if let Some(troubles) = troubles {
-            self.problems.stream(stream, &troubles);
-        }
-        let Some(protocol) = protocol else { return };
-        for ((counted, count), first) in self.counts.iter_mut().zip(&mut self.first_others) {
-            if *counted == protocol {
-                *count += 1;
-                *first = Some(first.map_or(stream, |first| first.min(stream)));
-            }
-        }
-        if self.others.len() < LISTED_STREAMS {
-            self.others.push(OtherStream { stream, protocol });
-        }
-    }
-
-    fn name_others(&self, problems: &mut Problems) {
-        for ((protocol, count), first) in self.counts.iter().zip(self.first_others) {
-            let (code, what) = match protocol {
-                Protocol::Tls => ("encrypted-stream", "TLS: record on the side of a proxy where it is plain"),
-                Protocol::Http2 => {
-                    ("http2-stream", "HTTP/2, which has no chunks: ask the server for HTTP/1.1")
-                }
-                Protocol::Other => continue,
-            };
-            if let Some(first) = first {
-                let speak = if *count == 1 { "speaks" } else { "speak" };
-                problems.capture(
-                    code,
-                    None,
-                    *count,
-                    format!(
-                        "{count} {} {speak} {what} (the first is stream {first})",
-                        plural(*count, "stream")
-                    ),
-                );
-            }
-        }
+        other_counts: NO_OTHERS,
     }
 }

@@ -56,6 +56,11 @@ pub struct Options {
     /// Whether the report follows what comes as it comes: it is told what is
     /// under way, and that time passes.
     pub follow: bool,
+    /// Threads to use, the calling one among them; up to 1 is that one alone.
+    /// Captures are read and reports are written on the calling thread, so that
+    /// neither need be [`Send`]; what is found doesn't depend on the number.
+    /// Raw responses, and what [is followed](Self::follow), are read by one.
+    pub threads: usize,
     /// What bounds memory.
     pub limits: Limits,
 }

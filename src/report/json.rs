@@ -422,6 +422,8 @@ pub(crate) mod schema;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
@@ -628,7 +630,7 @@ mod tests {
             for finding in &mut findings {
                 match finding {
                     Made::Exchange(head) => head.expect = Some(Expect::Kind(kind)),
-                    Made::ExchangeEnd(end) => end.head.expect = Some(Expect::Kind(kind)),
+                    Made::ExchangeEnd(end) => Arc::make_mut(&mut end.head).expect = Some(Expect::Kind(kind)),
                     _ => {}
                 }
             }

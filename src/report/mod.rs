@@ -298,7 +298,7 @@ impl Tally {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExchangeEnd {
     /// What its start line and fields said.
-    pub head: ExchangeHead,
+    pub head: Arc<ExchangeHead>,
     /// The request's body; `None` where no request was seen.
     pub request_body: Option<Body>,
     /// The response's body; `None` where no response was seen.

@@ -241,7 +241,7 @@ impl Talk {
             ..body(self.head.framing, self.size, self.end, self.chunks.len() as u64)
         };
         ExchangeEnd {
-            head: self.head.clone(),
+            head: self.head.clone().into(),
             request_body: Some(body(Some(Framing::None), 0, BodyEnd::Complete, 0)),
             response_body: self.head.response.is_some().then_some(response),
             verdict,

@@ -195,7 +195,7 @@ pub(crate) fn end(
     Box::new(ExchangeEnd {
         request_body: head.request.as_ref().map(|_| no_body()),
         response_body: response,
-        head,
+        head: head.into(),
         verdict,
         tally,
         events: tally.one,
@@ -344,7 +344,7 @@ pub(crate) fn everything() -> Vec<Made> {
         Made::Event(joined, event(2, "MODIFIED", 2)),
     ]);
     let mut upload_end = end(upload_head, None, ExchangeVerdict::Unverified, Tally::default());
-    upload_end.head.response = None;
+    Arc::make_mut(&mut upload_end.head).response = None;
     upload_end.request_body = Some(chunked(16, 1, BodyEnd::Broken));
     let tally = Tally { one: 1, several: 1, part: 1, mixed: 1, invalid: 1, unverified: 1, unchecked: 2 };
     made.extend([

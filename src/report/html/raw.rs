@@ -2,6 +2,7 @@
 //! layers above it need not know, is taken away before it reaches a page.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::chunk::Run;
 use crate::report::{Body, ExchangeEnd, JudgedChunk, Violation};
@@ -31,8 +32,9 @@ pub(super) fn end(end: &ExchangeEnd) -> Cow<'_, ExchangeEnd> {
             without_frames(&mut last.trail);
         }
     }
-    end.head.request.iter_mut().for_each(|request| request.stamp = None);
-    end.head.response.iter_mut().for_each(|response| response.stamp = None);
+    let head = Arc::make_mut(&mut end.head);
+    head.request.iter_mut().for_each(|request| request.stamp = None);
+    head.response.iter_mut().for_each(|response| response.stamp = None);
     Cow::Owned(end)
 }
 

@@ -1,0 +1,294 @@
+//! One recording, from the first packet of its first part to the last.
+
+use std::io::Read;
+
+use super::found::Found;
+use super::options::Options;
+use super::problems::plural;
+use super::streams::{Ledger, Streams};
+use super::threads::{self, Crew, LaneCell, Watched};
+use super::{AnalysisError, Output};
+use crate::capture::{CaptureFormat, CaptureReader, LinkType};
+use crate::packet::{self, Decoded, Decoder};
+use crate::report::{CaptureEnd, Format};
+use crate::tcp::{Reassembler, StreamItem};
+use crate::units::{FrameNo, StreamId, Timestamp};
+
+/// One recording while it is read: all layers, and what they leave.
+pub(super) struct Recording<'o> {
+    options: &'o Options,
+    reading: Reading,
+    /// By share; one where there is one thread.
+    streams: Vec<Streams>,
+    ledger: Ledger,
+    format: Option<CaptureFormat>,
+    links: Vec<LinkType>,
+    packets: u64,
+}
+
+/// What is read in the order of the capture, whatever the streams.
+struct Reading {
+    decoder: Decoder,
+    reassembler: Reassembler,
+    /// Captured octets so far.
+    octets: u64,
+    times: Option<(Timestamp, Timestamp)>,
+    unsupported: Option<(FrameNo, u64, LinkType)>,
+}
+
+/// Where items go.
+pub(super) trait Way {
+    /// Takes the next item of a stream.
+    fn item(&mut self, stream: StreamId, item: StreamItem<'_>);
+
+    /// Tells all that was found so far, and that time passes.
+    fn moment(&mut self);
+
+    /// Says whether a report couldn't be written meanwhile.
+    fn check(&mut self) -> Result<(), AnalysisError>;
+}
+
+/// Where what is found goes: to the report, or into the ledger.
+pub(super) struct Outlet<'l, 'r> {
+    pub(super) ledger: &'l mut Ledger,
+    pub(super) output: &'l mut Output<'r>,
+}
+
+impl Outlet<'_, '_> {
+    pub(super) fn found(&mut self, found: &Found) {
+        match found {
+            Found::Over(stream, remains) => self.ledger.over(*stream, remains),
+            Found::UnderWay(under_way) => self.output.tell(|report| report.under_way(under_way)),
+            found => self.output.found(found),
+        }
+    }
+
+    pub(super) fn moment(&mut self) {
+        self.output.tell(|report| report.moment());
+    }
+
+    /// Whether what is found still reaches the report.
+    pub(super) const fn is_open(&self) -> bool {
+        self.output.error.is_none()
+    }
+
+    pub(super) fn check(&mut self) -> Result<(), AnalysisError> {
+        self.output.check()
+    }
+}
+
+/// The way on the same thread.
+struct Direct<'l, 'r> {
+    options: &'l Options,
+    streams: &'l mut [Streams],
+    outlet: Outlet<'l, 'r>,
+}
+
+impl Way for Direct<'_, '_> {
+    fn item(&mut self, stream: StreamId, item: StreamItem<'_>) {
+        let share = threads::share(stream, self.streams.len());
+        if let Some(streams) = self.streams.get_mut(share) {
+            streams.item(stream, item, self.options, &mut |found| self.outlet.found(&found));
+        }
+    }
+
+    fn moment(&mut self) {
+        self.outlet.moment();
+    }
+
+    fn check(&mut self) -> Result<(), AnalysisError> {
+        self.outlet.check()
+    }
+}
+
+impl<'o> Recording<'o> {
+    pub(super) fn new(options: &'o Options) -> Self {
+        Self {
+            options,
+            reading: Reading {
+                decoder: Decoder::new(&options.limits),
+                reassembler: Reassembler::new(&options.limits),
+                octets: 0,
+                times: None,
+                unsupported: None,
+            },
+            streams: (0..threads::shares(options)).map(|_| Streams::default()).collect(),
+            ledger: Ledger::new(),
+            format: None,
+            links: Vec::new(),
+            packets: 0,
+        }
+    }
+
+    /// Reads a part of the recording.
+    pub(super) fn read(&mut self, source: impl Read, output: &mut Output<'_>) -> Result<(), AnalysisError> {
+        let Self { options, reading, streams, ledger, format, links, packets } = self;
+        let mut crew = None;
+        // What the reader lends ends before the streams and the ledger are
+        // looked at again.
+        let (outcome, problems) = {
+            let lane = LaneCell::new();
+            let finish = || lane.flush();
+            let source = Watched::new(source, &finish);
+            let mut reader = CaptureReader::open(source, &options.limits, *packets + 1)?;
+            format.get_or_insert(reader.format());
+            let outlet = Outlet { ledger: &mut *ledger, output: &mut *output };
+            let mut direct = Direct { options, streams, outlet };
+            let mut outcome = reading.frames(&mut reader, &mut direct, options.follow, alone(options));
+            if let Ok(Until::Alone) = outcome {
+                let crew: &Crew<'_> = crew.insert(Crew::new(options, std::mem::take(streams)));
+                lane.open(crew, Outlet { ledger: &mut *ledger, output });
+                outcome = crew.with(|| {
+                    let outcome = reading.frames(&mut reader, &mut &lane, options.follow, u64::MAX);
+                    if !matches!(outcome, Err(AnalysisError::Report(_))) {
+                        lane.flush();
+                        (&lane).check()?;
+                    }
+                    outcome
+                });
+            }
+            *packets += reader.packets();
+            for link in reader.link_types() {
+                if !links.contains(link) {
+                    links.push(*link);
+                }
+            }
+            (outcome, reader.problems().to_vec())
+        };
+        if let Some(crew) = crew {
+            *streams = crew.into_streams();
+        }
+        for problem in problems {
+            ledger.problems.capture(problem.kind.code(), problem.frame, problem.count, problem.message);
+        }
+        outcome.map(|_| ())
+    }
+
+    /// Tells what is left, and sums the recording up. `outcome` is that of the
+    /// last part; an error is added where no packet could be read.
+    pub(super) fn finish(
+        self,
+        path: &str,
+        parts: Vec<String>,
+        outcome: &mut Result<(), AnalysisError>,
+        output: &mut Output<'_>,
+    ) -> CaptureEnd {
+        let Self { options, reading, mut streams, mut ledger, format, links, packets } = self;
+        let Reading { mut reassembler, times, unsupported, .. } = reading;
+        let outlet = Outlet { ledger: &mut ledger, output };
+        let mut direct = Direct { options, streams: &mut streams, outlet };
+        reassembler.finish(&mut |stream: StreamId, item: StreamItem<'_>| direct.item(stream, item));
+        let evicted = reassembler.evicted();
+        let problems = &mut ledger.problems;
+        if let Some((frame, count, link)) = unsupported {
+            let name = link.name().into_owned();
+            let mut message =
+                format!("{count} {} of link type {name} can't be read", plural(count, "packet"));
+            if outcome.is_ok() && !links.iter().any(|link| packet::supports(*link)) {
+                let error = AnalysisError::UnsupportedLink(name);
+                message = error.to_string();
+                *outcome = Err(error);
+            }
+            problems.capture("unsupported-link", Some(frame), count, message);
+        }
+        if evicted > 0 {
+            problems.capture(
+                "stream-limit",
+                reassembler.first_evicted().map(|stamp| stamp.frame),
+                evicted,
+                format!("{evicted} {} let go before their end, to bound memory", plural(evicted, "stream")),
+            );
+        }
+        ledger.name_others();
+        if let Err(error) = outcome {
+            let code = if format.is_some() { "corrupt-block" } else { "unreadable-capture" };
+            if !matches!(error, AnalysisError::UnsupportedLink(_)) {
+                ledger.problems.capture(code, None, 1, error.to_string());
+            }
+        }
+        let (other_streams, other_counts) = ledger.others();
+        CaptureEnd {
+            path: path.to_owned(),
+            parts,
+            format: format.map(|format| match format {
+                CaptureFormat::Pcap => Format::Pcap,
+                CaptureFormat::Pcapng => Format::Pcapng,
+            }),
+            link_types: links.iter().map(|link| link.name().into_owned()).collect(),
+            packets,
+            streams: streams.iter().map(Streams::selected).sum(),
+            first_time: times.map(|(first, _)| first),
+            last_time: times.map(|(_, last)| last),
+            problems: ledger.problems.into_list(),
+            other_streams,
+            other_counts,
+        }
+    }
+}
+
+/// Octets that the calling thread reads alone: a capture that ends within its
+/// first block is done before another thread would have begun.
+fn alone(options: &Options) -> u64 {
+    match threads::threads(options) {
+        1 => u64::MAX,
+        _ => options.limits.read_block as u64,
+    }
+}
+
+/// How far frames were read.
+enum Until {
+    /// As far as is read alone.
+    Alone,
+    /// To the end.
+    End,
+}
+
+impl Reading {
+    /// Reads to the end of the part, or until there were more than `most` octets.
+    fn frames<R: Read>(
+        &mut self,
+        reader: &mut CaptureReader<R>,
+        way: &mut impl Way,
+        follow: bool,
+        most: u64,
+    ) -> Result<Until, AnalysisError> {
+        let Self { decoder, reassembler, octets, times, unsupported } = self;
+        while *octets <= most {
+            let frame = match reader.next_frame() {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Ok(Until::End),
+                Err(error) if error.is_nothing_yet() => {
+                    // No packet has come for a while.
+                    reassembler.idle(&mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
+                    way.moment();
+                    way.check()?;
+                    continue;
+                }
+                Err(error) => {
+                    // It may be that of a source that is to end.
+                    way.check()?;
+                    return Err(error.into());
+                }
+            };
+            *octets += frame.data.len() as u64;
+            if let Some(at) = frame.stamp.at {
+                *times = Some((times.map_or(at, |(first, _)| first), at));
+            }
+            decoder.decode_each(&frame, |decoded| match decoded {
+                Decoded::Segment(segment) => {
+                    reassembler
+                        .push(&segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
+                }
+                Decoded::UnsupportedLink(link) => {
+                    unsupported.get_or_insert((frame.stamp.frame, 0, link)).1 += 1;
+                }
+                _ => {}
+            });
+            if follow {
+                way.moment();
+            }
+            way.check()?;
+        }
+        Ok(Until::Alone)
+    }
+}

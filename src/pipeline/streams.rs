@@ -1,0 +1,158 @@
+//! The open streams of a recording, each with its conversation; and the
+//! accounts of those that are over.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use super::conversation::{Conversation, Remains};
+use super::found::{Emit, Found};
+use super::options::Options;
+use super::problems::{Problems, plural};
+use crate::http::Protocol;
+use crate::report::OtherStream;
+use crate::tcp::{Opening, StreamItem};
+use crate::units::StreamId;
+
+/// At most so many streams that aren't HTTP/1 are listed.
+const LISTED_STREAMS: usize = 1000;
+
+/// A stream's place.
+#[derive(Debug)]
+enum Slot {
+    /// Nothing but its beginning was seen.
+    Quiet(Opening),
+    /// It has payload.
+    Talking(Box<Conversation>),
+}
+
+/// Open streams: all of a recording, or those that fall to one of several
+/// shares. What happens on one stream says nothing of another, so shares can
+/// be worked on at the same time.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    slots: HashMap<StreamId, Slot, RandomState>,
+    selected: u64,
+}
+
+impl Streams {
+    /// How many streams there were that the filters select.
+    pub(super) const fn selected(&self) -> u64 {
+        self.selected
+    }
+
+    /// Takes the next item of a stream.
+    pub(super) fn item(
+        &mut self,
+        stream: StreamId,
+        item: StreamItem<'_>,
+        options: &Options,
+        emit: &mut Emit<'_>,
+    ) {
+        match item {
+            StreamItem::Open(opening) => {
+                let filters = &options.filters;
+                if filters.selects_stream(stream.0)
+                    && filters.selects_endpoints(opening.initiator, opening.responder)
+                {
+                    self.selected += 1;
+                    self.slots.insert(stream, Slot::Quiet(opening));
+                }
+            }
+            StreamItem::Closed(_) => {
+                if let Some(Slot::Talking(mut conversation)) = self.slots.remove(&stream) {
+                    conversation.push(item, options, emit);
+                    let remains = conversation.finish();
+                    if remains.is_remarkable() {
+                        emit(Found::Over(stream, Box::new(remains)));
+                    }
+                }
+            }
+            item => {
+                let Some(slot) = self.slots.get_mut(&stream) else { return };
+                if let Slot::Quiet(opening) = slot {
+                    if !matches!(item, StreamItem::Data(..) | StreamItem::Gap(..)) {
+                        return;
+                    }
+                    *slot = Slot::Talking(Box::new(Conversation::new(stream, opening, options)));
+                }
+                if let Slot::Talking(conversation) = slot {
+                    conversation.push(item, options, emit);
+                    if options.follow
+                        && let Some(under_way) = conversation.under_way()
+                    {
+                        emit(Found::UnderWay(under_way));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is said of streams when the recording is done, entered in the order
+/// in which they end.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    pub(super) problems: Problems,
+    others: Vec<OtherStream>,
+    counts: [(Protocol, u64); 3],
+    first_others: [Option<StreamId>; 3],
+}
+
+impl Ledger {
+    pub(super) fn new() -> Self {
+        Self { problems: Problems::default(), others: Vec::new(), counts: NO_OTHERS, first_others: [None; 3] }
+    }
+
+    /// A stream is over.
+    pub(super) fn over(&mut self, stream: StreamId, remains: &Remains) {
+        if let Some(troubles) = &remains.troubles {
+            self.problems.stream(stream, troubles);
+        }
+        let Some(protocol) = remains.protocol else { return };
+        for ((counted, count), first) in self.counts.iter_mut().zip(&mut self.first_others) {
+            if *counted == protocol {
+                *count += 1;
+                *first = Some(first.map_or(stream, |first| first.min(stream)));
+            }
+        }
+        if self.others.len() < LISTED_STREAMS {
+            self.others.push(OtherStream { stream, protocol });
+        }
+    }
+
+    /// Streams that aren't HTTP/1: those that are listed, and how many there are.
+    pub(super) fn others(&mut self) -> (Vec<OtherStream>, [(Protocol, u64); 3]) {
+        self.others.sort_by_key(|other| other.stream);
+        (std::mem::take(&mut self.others), self.counts)
+    }
+
+    /// Names protocols that aren't read as problems of the capture.
+    pub(super) fn name_others(&mut self) {
+        for ((protocol, count), first) in self.counts.iter().zip(self.first_others) {
+            let (code, what) = match protocol {
+                Protocol::Tls => ("encrypted-stream", "TLS: record on the side of a proxy where it is plain"),
+                Protocol::Http2 => {
+                    ("http2-stream", "HTTP/2, which has no chunks: ask the server for HTTP/1.1")
+                }
+                Protocol::Other => continue,
+            };
+            if let Some(first) = first {
+                let speak = if *count == 1 { "speaks" } else { "speak" };
+                self.problems.capture(
+                    code,
+                    None,
+                    *count,
+                    format!(
+                        "{count} {} {speak} {what} (the first is stream {first})",
+                        plural(*count, "stream")
+                    ),
+                );
+            }
+        }
+    }
+}
+
+/// No stream that isn't HTTP/1.
+pub(super) const NO_OTHERS: [(Protocol, u64); 3] =
+    [(Protocol::Tls, 0), (Protocol::Http2, 0), (Protocol::Other, 0)];
