@@ -138,8 +138,8 @@ Examples:
   Watch the chunks come, and be told when a stream stalls in mid-event:
     tcpdump -i any -U -w - port 8001 | chunkscope --follow -
 
-  Check in CI, with a report for programs beside the table:
-    chunkscope -o json=report.json watch.pcap
+  Check in CI, with reports for its test view and for code scanning:
+    chunkscope -o junit=chunkscope.xml -o sarif=chunkscope.sarif watch.pcap
 
   Without packets, from what curl received:
     curl -sN --raw -i '127.0.0.1:8001/api/v1/pods?watch=1' | chunkscope --raw -
@@ -169,6 +169,14 @@ pub enum ReportFormat {
     Jsonl,
     /// For spreadsheets: a row a chunk, written while reading
     Csv,
+    /// For CI servers: JUnit XML, a test case an exchange
+    Junit,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
+    /// For GitHub Actions: annotations, and the job summary
+    Github,
+    /// For pull requests and tickets: Markdown of bounded length
+    Markdown,
     /// Nothing
     None,
 }
@@ -183,6 +191,10 @@ impl ReportFormat {
             Self::Json => "json",
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
+            Self::Junit => "junit",
+            Self::Sarif => "sarif",
+            Self::Github => "github",
+            Self::Markdown => "markdown",
             Self::None => "none",
         }
     }

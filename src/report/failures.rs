@@ -16,7 +16,7 @@ use crate::http::Side;
 use crate::report::phrases::unit;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{Tone, counted, frame_ranges, grouped, printable, range, ranges};
-use crate::report::{ExchangeEnd, Expect, Tally, Violation, ViolationCode};
+use crate::report::{ExchangeEnd, Expect, JudgedChunk, Tally, Violation, ViolationCode};
 use crate::units::FrameNo;
 
 /// Violations of a kind that are told one by one.
@@ -47,6 +47,8 @@ struct Group {
     side: Side,
     code: ViolationCode,
     told: Vec<String>,
+    /// The frame of the first.
+    first: Option<FrameNo>,
     frames: Vec<FrameNo>,
     count: u64,
     /// Chunks of those that aren't told, as runs.
@@ -57,6 +59,38 @@ impl Group {
     const fn is_about_events(&self) -> bool {
         !matches!(self.code, ViolationCode::BadFraming | ViolationCode::TruncatedBody)
     }
+
+    /// `9 more like these: chunks 5–13`, unless all are told.
+    fn more(&self) -> Option<String> {
+        let others = self.count - self.told.len() as u64;
+        let (more, noun) = match others {
+            0 => return None,
+            1 => ("One more like these".to_owned(), "chunk"),
+            _ => (format!("{} more like these", grouped(others)), "chunks"),
+        };
+        let runs = self.others.iter().take(KEPT_RANGES);
+        let runs: Vec<_> = runs.map(|&(first, last)| range(first, last)).collect();
+        let cut = if self.others.len() > KEPT_RANGES { ", …" } else { "" };
+        Some(match runs.is_empty() {
+            true => more,
+            false => format!("{more}: {noun} {}{cut}", runs.join(", ")),
+        })
+    }
+}
+
+/// The failures of one kind, for reports that set them in their own way.
+#[derive(Debug)]
+pub(super) struct FailureKind<'a> {
+    pub(super) code: ViolationCode,
+    pub(super) count: u64,
+    /// The first of them, a sentence each without a full stop.
+    pub(super) told: &'a [String],
+    /// How many more there are, and where.
+    pub(super) more: Option<String>,
+    /// What that means for a client, sentences.
+    pub(super) meaning: String,
+    /// The frame to look up first.
+    pub(super) frame: Option<FrameNo>,
 }
 
 /// What may be said of a chunk that fails; put into words only if it is.
@@ -69,12 +103,12 @@ struct ChunkFacts {
 }
 
 impl ChunkFacts {
-    /// `0x1000 = 4096 octets, frames 18–20`
-    fn words(&self) -> String {
+    /// `0x1000 = 4096 octets, frames 18–20`; raw HTTP has no frames.
+    fn words(&self, of_packets: bool) -> String {
         let octets = if self.size == 1 { "octet" } else { "octets" };
         let mut text = format!("0x{} = {} {octets}", short(&self.size_line), self.size);
         let frames = frames(&self.trail);
-        if !frames.is_empty() {
+        if of_packets && !frames.is_empty() {
             let noun = if frames.len() == 1 { "frame" } else { "frames" };
             let _ = write!(text, ", {noun}\u{a0}{}", frame_ranges(&frames, 4));
         }
@@ -111,6 +145,7 @@ impl Failures {
                 side: violation.side,
                 code: violation.code,
                 told: Vec::new(),
+                first: violation.frame,
                 frames: Vec::new(),
                 count: 0,
                 others: Vec::new(),
@@ -158,30 +193,30 @@ impl Failures {
         texts.join(", ")
     }
 
+    /// The failures kind by kind, in the order in which each came first.
+    pub(super) fn kinds<'a>(&'a self, end: &'a ExchangeEnd) -> impl Iterator<Item = FailureKind<'a>> {
+        self.groups.iter().map(|group| FailureKind {
+            code: group.code,
+            count: group.count,
+            told: &group.told,
+            more: group.more(),
+            meaning: meaning(group, end),
+            frame: group.first,
+        })
+    }
+
     /// The explanation, for below an exchange's verdict.
     pub(super) fn explain(&self, prose: Prose, end: &ExchangeEnd) -> String {
         let mut text = String::new();
-        for group in &self.groups {
+        for kind in self.kinds(end) {
             text.push('\n');
-            for told in &group.told {
+            for told in kind.told {
                 text.push_str(&prose.marked(Mark::Bad, told));
             }
-            let others = group.count - group.told.len() as u64;
-            if others > 0 {
-                let (more, noun) = match others {
-                    1 => ("One more like these".to_owned(), "chunk"),
-                    _ => (format!("{} more like these", grouped(others)), "chunks"),
-                };
-                let runs = group.others.iter().take(KEPT_RANGES);
-                let runs: Vec<_> = runs.map(|&(first, last)| range(first, last)).collect();
-                let cut = if group.others.len() > KEPT_RANGES { ", …" } else { "" };
-                let shown = match runs.is_empty() {
-                    true => String::new(),
-                    false => format!(": {noun} {}{cut}", runs.join(", ")),
-                };
-                text.push_str(&prose.paragraph(&format!("{more}{shown}"), "  ", "  "));
+            if let Some(more) = kind.more {
+                text.push_str(&prose.paragraph(&more, "  ", "  "));
             }
-            text.push_str(&prose.paragraph(&meaning(group, end), "  ", "  "));
+            text.push_str(&prose.paragraph(&kind.meaning, "  ", "  "));
         }
         if let Some(filter) = self.filter(end) {
             let what =
@@ -195,7 +230,7 @@ impl Failures {
     }
 
     /// A display filter for the frames of what was told.
-    fn filter(&self, end: &ExchangeEnd) -> Option<String> {
+    pub(super) fn filter(&self, end: &ExchangeEnd) -> Option<String> {
         let stream = end.head.id.stream?;
         let frames = self.groups.iter().flat_map(|group| &group.frames);
         let mut frames: Vec<u64> = frames.map(|frame| frame.get()).collect();
@@ -213,6 +248,18 @@ impl Failures {
     }
 }
 
+/// `chunk 3 (0x1000 = 4096 octets, frames 18–20)`
+pub(super) fn chunk_words(judged: &JudgedChunk) -> String {
+    let chunk = &judged.chunk;
+    let facts = ChunkFacts {
+        index: chunk.index,
+        size_line: chunk.size_line.clone(),
+        size: chunk.size,
+        trail: chunk.trail.clone(),
+    };
+    format!("chunk {} ({})", facts.index, facts.words(judged.exchange.stream.is_some()))
+}
+
 /// The hex digits of a size line, which may carry thousands of leading zeros.
 fn short(size_line: &[u8]) -> String {
     let digits = size_line.iter().take_while(|octet| octet.is_ascii_hexdigit());
@@ -224,8 +271,9 @@ fn short(size_line: &[u8]) -> String {
 fn tell(violation: &Violation, chunk: Option<&ChunkFacts>) -> String {
     let message = printable(&violation.message);
     let side = if violation.side == Side::Request { "request " } else { "" };
+    let of_packets = violation.exchange.stream.is_some();
     let place = match (violation.chunk, chunk, violation.frame) {
-        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.words()),
+        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.words(of_packets)),
         (Some(index), None, Some(frame)) => format!("{side}chunk {index} (frame\u{a0}{frame})"),
         (Some(index), None, None) => format!("{side}chunk {index}"),
         (None, _, Some(frame)) if side.is_empty() => format!("frame\u{a0}{frame}"),
