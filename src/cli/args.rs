@@ -147,8 +147,8 @@ Examples:
   Watch the chunks come, and be told when a stream stalls in mid-event:
     tcpdump -i any -U -w - port 8001 | chunkscope --follow -
 
-  Check in CI, with a report for programs beside the table:
-    chunkscope -o json=report.json watch.pcap
+  Check in CI, with reports for its test view and for code scanning:
+    chunkscope -o junit=chunkscope.xml -o sarif=chunkscope.sarif watch.pcap
 
   A page to attach to a ticket, beside the table:
     chunkscope -o html=watch.html watch.pcap
@@ -183,6 +183,14 @@ pub enum ReportFormat {
     Csv,
     /// For people: one page for a browser, with timelines and octets
     Html,
+    /// For CI servers: JUnit XML, a test case an exchange
+    Junit,
+    /// For code scanning: SARIF 2.1.0
+    Sarif,
+    /// For GitHub Actions: annotations, and the job summary
+    Github,
+    /// For pull requests and tickets: Markdown of bounded length
+    Markdown,
     /// Nothing
     None,
 }
@@ -198,6 +206,10 @@ impl ReportFormat {
             Self::Jsonl => "jsonl",
             Self::Csv => "csv",
             Self::Html => "html",
+            Self::Junit => "junit",
+            Self::Sarif => "sarif",
+            Self::Github => "github",
+            Self::Markdown => "markdown",
             Self::None => "none",
         }
     }

@@ -97,6 +97,59 @@ impl Write for OutputFile {
     }
 }
 
+/// What GitHub takes of a step's summary at most; more is an error there.
+const SUMMARY: u64 = 1 << 20;
+
+/// The file that GitHub Actions takes the summary of a step from. What steps
+/// write is appended, so what is there stays.
+#[derive(Debug)]
+pub struct StepSummary {
+    file: File,
+    /// Octets that are there already.
+    before: u64,
+    text: Vec<u8>,
+}
+
+impl StepSummary {
+    /// Opens the file at `path`, or begins it.
+    ///
+    /// # Errors
+    /// What the file system answered.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(path)?;
+        let before = file.metadata()?.len();
+        Ok(Self { file, before, text: Vec::new() })
+    }
+
+    /// How many octets may still be appended.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        usize::try_from(SUMMARY.saturating_sub(self.before)).unwrap_or(0)
+    }
+
+    /// Appends what was written, on lines of its own; nothing where it wouldn't
+    /// be taken.
+    ///
+    /// # Errors
+    /// What the file system answered.
+    pub fn commit(mut self) -> io::Result<()> {
+        if self.before > 0 {
+            self.text.insert(0, b'\n');
+        }
+        if self.text.len() <= self.room() { self.file.write_all(&self.text) } else { Ok(()) }
+    }
+}
+
+impl Write for StepSummary {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.text.write(octets)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use super::args::{Output, ReportFormat};
 use super::live::{LiveInput, Stop};
-use super::output::OutputFile;
+use super::output::{OutputFile, StepSummary};
 use super::progress::Progress;
 use super::settings::{Input, Settings};
 use crate::capture::CaptureReader;
@@ -18,10 +18,14 @@ use crate::pipeline::options::Options;
 use crate::pipeline::{Analysis, AnalysisError};
 use crate::report::csv::CsvReport;
 use crate::report::follow::Follow;
+use crate::report::github::GithubReport;
 use crate::report::html::{HtmlOptions, HtmlReport};
 use crate::report::json::JsonReport;
 use crate::report::jsonl::JsonlReport;
+use crate::report::junit::JunitReport;
+use crate::report::markdown::{COMMENT, MarkdownReport};
 use crate::report::payload::Payload;
+use crate::report::sarif::SarifReport;
 use crate::report::stall::Stalls;
 use crate::report::table::Table;
 use crate::report::text::{TextOptions, counted, printable};
@@ -94,6 +98,13 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
             .map_err(|error| Ended::Failed(format!("{}: {}", path.display(), explain_output(&error))))?;
         files.push((path.display().to_string(), *format, file));
     }
+    let mut summary = match &settings.step_summary {
+        Some(path) => {
+            let refused = |error| Ended::Failed(format!("{}: {}", path.display(), explain_output(&error)));
+            Some((path.display().to_string(), StepSummary::open(path).map_err(refused)?))
+        }
+        None => None,
+    };
     let mut reports = Reports::default();
     let clock = Instant::now();
     match settings.stdout_format() {
@@ -116,6 +127,10 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     let tells_stalls = settings.follow && settings.stdout_format() != Some(ReportFormat::Table);
     for (name, format, file) in &mut files {
         reports.0.push((Some(name.clone()), report(*format, file, settings, false)));
+    }
+    if let Some((name, summary)) = &mut summary {
+        let room = summary.room();
+        reports.0.push((Some(name.clone()), Box::new(MarkdownReport::new(summary, settings.allow, room))));
     }
     let mut reports = Noting {
         reports,
@@ -145,15 +160,26 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     let told = std::mem::take(&mut reports.told);
     let [tls, http2] = reports.others;
     drop(reports);
+    if let Some((name, summary)) = summary {
+        summary.commit().map_err(|error| Ended::Failed(format!("{name}: {}", explain_output(&error))))?;
+    }
     for (name, _, file) in files {
         file.commit().map_err(|error| Ended::Failed(format!("{name}: {}", explain_output(&error))))?;
     }
     tell_unread(&errors, &told, messages);
-    let shown = matches!(settings.stdout_format(), Some(ReportFormat::Table | ReportFormat::Walkthrough));
+    let shown = matches!(
+        settings.stdout_format(),
+        Some(ReportFormat::Table | ReportFormat::Walkthrough | ReportFormat::Github | ReportFormat::Markdown)
+    );
     if conclusion.outcome == Outcome::Empty && !shown {
         let _ = writeln!(messages, "chunkscope: {}", nothing(conclusion.totals.exchanges, tls, http2));
     }
-    Ok(status(&conclusion, settings, !errors.is_empty()))
+    Ok(match conclusion.exit_status(settings.allow) {
+        0 => Status::Pass,
+        1 => Status::Fail,
+        3 => Status::Nothing,
+        _ => Status::Error,
+    })
 }
 
 /// Reads all captures, and concludes. What can't be read is kept for the end.
@@ -204,16 +230,6 @@ fn nothing(exchanges: u64, tls: u64, http2: u64) -> String {
         "nothing to check: no chunked event stream was found, but {instead}; record where the stream is plain \
          HTTP/1.1, for instance at `kubectl proxy`, or say what the chunks hold (--expect)"
     )
-}
-
-fn status(conclusion: &Conclusion, settings: &Settings, unreadable: bool) -> Status {
-    match conclusion.outcome {
-        _ if unreadable => Status::Error,
-        Outcome::Pass => Status::Pass,
-        Outcome::Fail => Status::Fail,
-        Outcome::Empty if settings.allow.nothing => Status::Pass,
-        Outcome::Empty => Status::Nothing,
-    }
 }
 
 /// A capture that can't be read, or not to its end.
@@ -387,6 +403,10 @@ fn report<'a>(
             let TextOptions { failed_only, list_all, payload, limit, allow, .. } = text;
             Box::new(HtmlReport::new(out, HtmlOptions { failed_only, list_all, payload, limit, allow }))
         }
+        ReportFormat::Junit => Box::new(JunitReport::new(out, text.allow)),
+        ReportFormat::Sarif => Box::new(SarifReport::new(out, text.allow)),
+        ReportFormat::Github => Box::new(GithubReport::new(out, text.allow)),
+        ReportFormat::Markdown => Box::new(MarkdownReport::new(out, text.allow, COMMENT)),
         ReportFormat::None => Box::new(Reports::default()),
     }
 }
@@ -477,7 +497,7 @@ impl SoFar {
                 }
             },
             Finding::ExchangeEnd(end) => self.unverified |= end.verdict == ExchangeVerdict::Unverified,
-            Finding::CaptureEnd(end) => self.unreadable |= end.format.is_none(),
+            Finding::CaptureEnd(end) => self.unreadable |= end.unread.is_some(),
             _ => {}
         }
     }

@@ -44,6 +44,9 @@ pub struct Environment {
     pub term: Option<OsString>,
     /// How many threads run at once, as far as the system says.
     pub cores: Option<NonZeroUsize>,
+    /// `GITHUB_STEP_SUMMARY`: the file that GitHub Actions takes a step's
+    /// summary from.
+    pub step_summary: Option<OsString>,
 }
 
 impl Environment {
@@ -59,6 +62,7 @@ impl Environment {
             no_color: std::env::var_os("NO_COLOR"),
             term: std::env::var_os("TERM"),
             cores: std::thread::available_parallelism().ok(),
+            step_summary: std::env::var_os("GITHUB_STEP_SUMMARY"),
         }
     }
 
@@ -139,10 +143,18 @@ impl Shown {
     #[must_use]
     pub const fn payload(&self, format: ReportFormat) -> Payload {
         match (self.payload, format) {
+            // They show no payload, whatever is asked for.
+            (
+                _,
+                ReportFormat::Junit
+                | ReportFormat::Sarif
+                | ReportFormat::Github
+                | ReportFormat::Markdown
+                | ReportFormat::None,
+            ) => Payload::None,
             (Some(payload), _) => payload,
             (None, ReportFormat::Table | ReportFormat::Walkthrough | ReportFormat::Html) => Payload::Preview,
             (None, ReportFormat::Json | ReportFormat::Jsonl | ReportFormat::Csv) => Payload::Full,
-            (None, ReportFormat::None) => Payload::None,
         }
     }
 }
@@ -166,6 +178,9 @@ pub struct Settings {
     pub quiet: bool,
     /// Reports that go to files, no two to the same.
     pub outputs: Vec<Output>,
+    /// The file that a summary in Markdown is appended to, where one of the
+    /// reports is for GitHub Actions.
+    pub step_summary: Option<PathBuf>,
     /// What the chunks are expected to hold.
     pub expect: Expectation,
     /// What is looked at.
@@ -220,6 +235,10 @@ impl Settings {
         if args.follow && !args.quiet && !follows {
             return Err(UsageError::NotFollowed(args.format.name()));
         }
+        let on_stdout = (!args.quiet).then_some(args.format);
+        let mut formats = args.outputs.iter().map(|output| output.format).chain(on_stdout);
+        let for_github = formats.any(|format| format == ReportFormat::Github);
+        let summary = environment.step_summary.as_ref().filter(|path| for_github && !path.is_empty());
         Ok(Self {
             captures,
             raw: args.raw,
@@ -229,6 +248,7 @@ impl Settings {
             format: args.format,
             quiet: args.quiet,
             outputs: args.outputs,
+            step_summary: summary.map(PathBuf::from),
             expect: expectation(args.expect),
             filters: Filters {
                 streams: args.streams,
@@ -476,7 +496,9 @@ mod tests {
 
     #[test]
     fn formats_are_those_that_exist() {
-        for format in ["table", "walkthrough", "json", "jsonl", "csv", "none"] {
+        for format in
+            ["table", "walkthrough", "json", "jsonl", "csv", "junit", "sarif", "github", "markdown", "none"]
+        {
             assert_eq!(settings(&["-f", format, "x"]).format.name(), format);
         }
         assert_eq!(settings(&["-f", "none", "x"]).stdout_format(), None);
@@ -486,16 +508,30 @@ mod tests {
             ReportFormat::Csv,
             "the last word counts"
         );
-        for format in ["junit", "sarif", "github", "html", "jsn"] {
+        for format in ["html", "jsn"] {
             let answer = refusal(&["-f", format, "x"]);
             assert!(
-                answer.contains("possible values: table, walkthrough, json, jsonl, csv, none"),
+                answer.contains("possible values: table, walkthrough, json, jsonl, csv, junit,"),
                 "{answer}"
             );
         }
         for option in ["--lint"] {
             assert!(refusal(&[option, "x"]).contains("unexpected argument"));
         }
+    }
+
+    #[test]
+    fn a_job_summary_is_written_where_a_report_is_for_github() {
+        let actions = Environment { step_summary: Some("/tmp/summary".into()), ..Environment::default() };
+        let summary =
+            |environment: &Environment, words: &[&str]| settings_in(environment, words).unwrap().step_summary;
+        assert_eq!(summary(&actions, &["-f", "github", "x"]), Some("/tmp/summary".into()));
+        assert_eq!(summary(&actions, &["-q", "-o", "github=g", "x"]), Some("/tmp/summary".into()));
+        assert_eq!(summary(&actions, &["-q", "-f", "github", "x"]), None);
+        assert_eq!(summary(&actions, &["-o", "markdown=m", "x"]), None);
+        assert_eq!(summary(&Environment::default(), &["-f", "github", "x"]), None);
+        let empty = Environment { step_summary: Some("".into()), ..Environment::default() };
+        assert_eq!(summary(&empty, &["-f", "github", "x"]), None);
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Output<'_> {
             Finding::Event(..) => self.totals.events += 1,
             Finding::CaptureEnd(end) => {
                 self.totals.captures += 1;
-                self.totals.unreadable += u64::from(end.format.is_none());
+                self.totals.unreadable += u64::from(end.unread.is_some());
                 self.totals.packets += end.packets;
                 self.totals.streams += end.streams;
             }
@@ -174,8 +174,6 @@ impl<'a> Analysis<'a> {
             let end = recording.finish(path, names, &mut outcome, &mut self.output);
             self.output.emit(&Finding::CaptureEnd(&end));
             self.output.check()?;
-            // One of which nothing is known was counted as its end was told.
-            self.output.totals.unreadable += u64::from(outcome.is_err() && end.format.is_some());
         }
         outcome
     }
@@ -238,6 +236,7 @@ impl<'a> Analysis<'a> {
         }
         let end = CaptureEnd {
             format: troubles.is_some().then_some(Format::Http),
+            unread: outcome.as_ref().err().map(ToString::to_string),
             problems: problems.into_list(),
             ..unread(path)
         };
@@ -254,7 +253,8 @@ impl<'a> Analysis<'a> {
         self.output.emit(&Finding::Capture(path));
         let mut problems = Problems::default();
         problems.capture("unreadable-capture", None, 1, reason.to_owned());
-        let end = CaptureEnd { problems: problems.into_list(), ..unread(path) };
+        let unread = CaptureEnd { unread: Some(reason.to_owned()), ..unread(path) };
+        let end = CaptureEnd { problems: problems.into_list(), ..unread };
         self.output.emit(&Finding::CaptureEnd(&end));
         self.output.check()
     }
@@ -286,6 +286,7 @@ fn unread(path: &str) -> CaptureEnd {
         path: path.to_owned(),
         parts: Vec::new(),
         format: None,
+        unread: None,
         link_types: Vec::new(),
         packets: 0,
         streams: 0,

@@ -214,6 +214,7 @@ impl<'o> Recording<'o> {
                 CaptureFormat::Pcap => Format::Pcap,
                 CaptureFormat::Pcapng => Format::Pcapng,
             }),
+            unread: outcome.as_ref().err().map(ToString::to_string),
             link_types: links.iter().map(|link| link.name().into_owned()).collect(),
             packets,
             streams: streams.iter().map(Streams::selected).sum(),

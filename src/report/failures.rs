@@ -16,7 +16,7 @@ use crate::http::Side;
 use crate::report::phrases::unit;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{Tone, counted, frame_ranges, grouped, printable, range, ranges};
-use crate::report::{ExchangeEnd, Expect, Tally, Violation, ViolationCode};
+use crate::report::{ExchangeEnd, Expect, JudgedChunk, Tally, Violation, ViolationCode};
 use crate::units::FrameNo;
 
 /// Violations of a kind that are told one by one.
@@ -47,6 +47,8 @@ struct Group {
     side: Side,
     code: ViolationCode,
     told: Vec<String>,
+    /// The frame of the first.
+    first: Option<FrameNo>,
     frames: Vec<FrameNo>,
     count: u64,
     /// Chunks of those that aren't told, as runs.
@@ -58,8 +60,8 @@ impl Group {
         !matches!(self.code, ViolationCode::BadFraming | ViolationCode::TruncatedBody)
     }
 
-    /// How many there are beyond those that are told, and where.
-    fn others_text(&self) -> Option<String> {
+    /// `9 more like these: chunks 5–13`, unless all are told.
+    fn more(&self) -> Option<String> {
         let others = self.count - self.told.len() as u64;
         let (more, noun) = match others {
             0 => return None,
@@ -76,6 +78,21 @@ impl Group {
     }
 }
 
+/// The failures of one kind, for reports that set them in their own way.
+#[derive(Debug)]
+pub(super) struct FailureKind<'a> {
+    pub(super) code: ViolationCode,
+    pub(super) count: u64,
+    /// The first of them, a sentence each without a full stop.
+    pub(super) told: &'a [String],
+    /// How many more there are, and where.
+    pub(super) more: Option<String>,
+    /// What that means for a client, sentences.
+    pub(super) meaning: String,
+    /// The frame to look up first.
+    pub(super) frame: Option<FrameNo>,
+}
+
 /// What may be said of a chunk that fails; put into words only if it is.
 #[derive(Debug)]
 struct ChunkFacts {
@@ -86,29 +103,17 @@ struct ChunkFacts {
 }
 
 impl ChunkFacts {
-    /// `0x1000 = 4096 octets, frames 18–20`
-    fn words(&self) -> String {
+    /// `0x1000 = 4096 octets, frames 18–20`; raw HTTP has no frames.
+    fn words(&self, of_packets: bool) -> String {
         let octets = if self.size == 1 { "octet" } else { "octets" };
         let mut text = format!("0x{} = {} {octets}", short(&self.size_line), self.size);
         let frames = frames(&self.trail);
-        if !frames.is_empty() {
+        if of_packets && !frames.is_empty() {
             let noun = if frames.len() == 1 { "frame" } else { "frames" };
             let _ = write!(text, ", {noun}\u{a0}{}", frame_ranges(&frames, 4));
         }
         text
     }
-}
-
-/// The failures of one kind, in words.
-#[derive(Debug)]
-pub(super) struct Explained {
-    pub(super) code: ViolationCode,
-    /// The first few, one by one.
-    pub(super) told: Vec<String>,
-    /// The others, counted and listed by their chunks.
-    pub(super) others: Option<String>,
-    /// What it means for whoever receives it.
-    pub(super) meaning: String,
 }
 
 impl Failures {
@@ -140,6 +145,7 @@ impl Failures {
                 side: violation.side,
                 code: violation.code,
                 told: Vec::new(),
+                first: violation.frame,
                 frames: Vec::new(),
                 count: 0,
                 others: Vec::new(),
@@ -187,28 +193,30 @@ impl Failures {
         texts.join(", ")
     }
 
-    /// Each kind of failure in words.
-    pub(super) fn in_words(&self, end: &ExchangeEnd) -> impl Iterator<Item = Explained> {
-        self.groups.iter().map(|group| Explained {
+    /// The failures kind by kind, in the order in which each came first.
+    pub(super) fn kinds<'a>(&'a self, end: &'a ExchangeEnd) -> impl Iterator<Item = FailureKind<'a>> {
+        self.groups.iter().map(|group| FailureKind {
             code: group.code,
-            told: group.told.clone(),
-            others: group.others_text(),
+            count: group.count,
+            told: &group.told,
+            more: group.more(),
             meaning: meaning(group, end),
+            frame: group.first,
         })
     }
 
     /// The explanation, for below an exchange's verdict.
     pub(super) fn explain(&self, prose: Prose, end: &ExchangeEnd) -> String {
         let mut text = String::new();
-        for Explained { told, others, meaning, .. } in self.in_words(end) {
+        for kind in self.kinds(end) {
             text.push('\n');
-            for told in &told {
+            for told in kind.told {
                 text.push_str(&prose.marked(Mark::Bad, told));
             }
-            if let Some(others) = others {
-                text.push_str(&prose.paragraph(&others, "  ", "  "));
+            if let Some(more) = kind.more {
+                text.push_str(&prose.paragraph(&more, "  ", "  "));
             }
-            text.push_str(&prose.paragraph(&meaning, "  ", "  "));
+            text.push_str(&prose.paragraph(&kind.meaning, "  ", "  "));
         }
         if let Some(filter) = self.filter(end) {
             let what =
@@ -240,6 +248,18 @@ impl Failures {
     }
 }
 
+/// `chunk 3 (0x1000 = 4096 octets, frames 18–20)`
+pub(super) fn chunk_words(judged: &JudgedChunk) -> String {
+    let chunk = &judged.chunk;
+    let facts = ChunkFacts {
+        index: chunk.index,
+        size_line: chunk.size_line.clone(),
+        size: chunk.size,
+        trail: chunk.trail.clone(),
+    };
+    format!("chunk {} ({})", facts.index, facts.words(judged.exchange.stream.is_some()))
+}
+
 /// The hex digits of a size line, which may carry thousands of leading zeros.
 fn short(size_line: &[u8]) -> String {
     let digits = size_line.iter().take_while(|octet| octet.is_ascii_hexdigit());
@@ -251,8 +271,9 @@ fn short(size_line: &[u8]) -> String {
 fn tell(violation: &Violation, chunk: Option<&ChunkFacts>) -> String {
     let message = printable(&violation.message);
     let side = if violation.side == Side::Request { "request " } else { "" };
+    let of_packets = violation.exchange.stream.is_some();
     let place = match (violation.chunk, chunk, violation.frame) {
-        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.words()),
+        (Some(index), Some(chunk), _) => format!("{side}chunk {index} ({})", chunk.words(of_packets)),
         (Some(index), None, Some(frame)) => format!("{side}chunk {index} (frame\u{a0}{frame})"),
         (Some(index), None, None) => format!("{side}chunk {index}"),
         (None, _, Some(frame)) if side.is_empty() => format!("frame\u{a0}{frame}"),

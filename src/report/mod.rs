@@ -4,14 +4,19 @@
 //! exchanges interleave as they do in the capture. What a finding refers to
 //! (an event of a chunk, a chunk of a violation) came before it.
 
+mod cases;
 mod closing;
+mod codes;
 pub mod csv;
 mod failures;
 mod figures;
 pub mod follow;
+pub mod github;
 pub mod html;
 pub mod json;
 pub mod jsonl;
+pub mod junit;
+pub mod markdown;
 mod octets;
 pub mod payload;
 mod phrases;
@@ -21,6 +26,7 @@ mod rows;
 mod sample;
 #[cfg(test)]
 mod samples;
+pub mod sarif;
 mod sheet;
 pub mod spool;
 pub mod stall;
@@ -37,7 +43,7 @@ use crate::chunk::{Chunk, LastChunk};
 use crate::event::{Kind, Summary};
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
-use crate::verdict::{Overlap, Verdict};
+use crate::verdict::{Allow, Overlap, Verdict};
 
 /// An exchange's place: its stream, and its number on it from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -369,6 +375,8 @@ pub struct CaptureEnd {
     pub parts: Vec<String>,
     /// Its format; `None` where it could not be read.
     pub format: Option<Format>,
+    /// Why it could not be read, or not to its end.
+    pub unread: Option<String>,
     /// The link types it declares, by name, without duplicates.
     pub link_types: Vec<String>,
     /// How many packets it has.
@@ -494,6 +502,22 @@ pub struct EventUnderWay {
     pub first_chunk: u64,
     /// The octets of it that came.
     pub received: u64,
+}
+
+impl Conclusion {
+    /// The exit status that follows: 0 where something was checked and nothing
+    /// failed, 1 where a check failed, 2 where a capture could not be read, 3
+    /// where there was nothing to check, unless `allow` lets that pass.
+    #[must_use]
+    pub const fn exit_status(&self, allow: Allow) -> u8 {
+        match self.outcome {
+            _ if self.totals.unreadable > 0 => 2,
+            Outcome::Pass => 0,
+            Outcome::Fail => 1,
+            Outcome::Empty if allow.nothing => 0,
+            Outcome::Empty => 3,
+        }
+    }
 }
 
 /// Writes findings in some format.

@@ -201,7 +201,7 @@ impl Prose {
         self.marked(Mark::of(end.verdict), &self.verdict_text(end))
     }
 
-    /// The same, bare.
+    /// The verdict on an exchange, a sentence without a full stop.
     pub(super) fn verdict_text(self, end: &ExchangeEnd) -> String {
         let tally = &end.tally;
         let both = format!("{}, {}", counted(tally.chunks(), "chunk"), counted(end.events, "event"));

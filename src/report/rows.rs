@@ -107,7 +107,9 @@ impl Row {
                 false => chunk.size.to_string(),
             },
         );
-        set(FRAMES, frame_ranges(&chunk.frames(), 2));
+        if judged.exchange.stream.is_some() {
+            set(FRAMES, frame_ranges(&chunk.frames(), 2));
+        }
         set(EVENT, event_cell(judged, expect));
         set(OBJECT, object_cell(&judged.events));
         set(VERSION, version_cell(&judged.events));

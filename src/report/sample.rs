@@ -272,6 +272,7 @@ pub(super) fn capture(path: &str, streams: u64) -> CaptureEnd {
         path: path.to_owned(),
         parts: Vec::new(),
         format: Some(Format::Pcap),
+        unread: None,
         link_types: vec!["LINUX_SLL2".to_owned()],
         packets: 12,
         streams,

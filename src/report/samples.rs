@@ -209,6 +209,7 @@ pub(crate) fn capture_end(path: &str) -> CaptureEnd {
         path: path.into(),
         parts: Vec::new(),
         format: Some(Format::Pcap),
+        unread: None,
         link_types: vec!["LINUX_SLL2".into()],
         packets: 34,
         streams: 2,

@@ -11,7 +11,7 @@ use super::spread::{Gaps, Sizes};
 use super::timeline::Timeline;
 use super::words::{duration, event_type, exchange_verdict, percent, since};
 use crate::http::Side;
-use crate::report::failures::{Explained, Failures};
+use crate::report::failures::{FailureKind, Failures};
 use crate::report::phrases::{base, body_end, field, place, request_line, response_line, tally_words, when};
 use crate::report::prose::{Prose, notes};
 use crate::report::text::{counted, fit_middle, grouped, printable};
@@ -192,7 +192,7 @@ impl Exchange {
             verdict: prose.verdict_text(end),
             end: end.response_body.as_ref().map(|body| body_end(body, Side::Response)),
             sentences,
-            failures: self.failures.in_words(end).collect(),
+            failures: self.failures.kinds(end).collect(),
             filter: self.failures.filter(end),
             facts: if chunked { facts } else { Vec::new() },
             timeline: figure.unwrap_or_default(),
@@ -263,7 +263,7 @@ struct Section<'a> {
     verdict: String,
     end: Option<String>,
     sentences: Vec<String>,
-    failures: Vec<Explained>,
+    failures: Vec<FailureKind<'a>>,
     filter: Option<String>,
     facts: Vec<(&'static str, String)>,
     /// Figures, as HTML.

@@ -521,9 +521,9 @@ impl Top {
         let (class, word) = exchange_verdict(end.verdict);
         let mut details = Vec::new();
         let mut meaning = None;
-        for explained in exchange.failures.in_words(end) {
-            details.extend(explained.told.into_iter().next());
-            meaning = meaning.or(Some(explained.meaning));
+        for kind in exchange.failures.kinds(end) {
+            details.extend(kind.told.first().cloned());
+            meaning = meaning.or(Some(kind.meaning));
         }
         self.told.push(Told {
             anchor: anchor.cloned(),

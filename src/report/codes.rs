@@ -1,0 +1,261 @@
+//! What each code means for a client, and what to do about it: the rules and
+//! notifications of SARIF, and the pages of the documentation, which a test
+//! holds to the same words.
+
+/// A code, explained.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Code {
+    /// The code, which never changes.
+    pub(super) id: &'static str,
+    /// What it says, in a few words, without a full stop.
+    pub(super) title: &'static str,
+    /// What that means for a client, or for what can be known.
+    pub(super) meaning: &'static str,
+    /// What to do.
+    pub(super) advice: &'static str,
+}
+
+/// What makes a check fail: the violations, then what keeps one from being made.
+pub(super) const RULES: [Code; 9] = [
+    Code {
+        id: "several-events",
+        title: "A chunk holds several events",
+        meaning: "A client that takes a chunk for one event reads the first and fails at, or misses, the \
+                  others.",
+        advice: "In the client, look for the end of each event in the body, not for the end of a chunk. In the \
+                 server, flush after each event, and tell proxies not to buffer. Where it is known and \
+                 accepted: --allow several.",
+    },
+    Code {
+        id: "partial-event",
+        title: "A chunk holds a part of one event",
+        meaning: "A client that parses chunk by chunk fails here: the rest of the event comes in other chunks.",
+        advice: "In the client, read on until the event is whole. In the server, write each event at once and \
+                 flush behind it; a proxy's buffer may be smaller than the event. Where it is known and \
+                 accepted: --allow part.",
+    },
+    Code {
+        id: "mixed-events",
+        title: "A chunk holds parts of several events",
+        meaning: "A client that parses chunk by chunk fails here: chunk edges and event edges have nothing to do \
+                  with each other.",
+        advice: "In the client, look for the end of each event in the body. Between client and server, look for \
+                 a proxy that buffers (nginx: proxy_buffering off). Where it is known and accepted: --allow \
+                 mixed.",
+    },
+    Code {
+        id: "not-an-event",
+        title: "A chunk holds something that is no event of the expected kind",
+        meaning: "No client finds an event in these octets, whether it reads chunk by chunk or the body as a \
+                  whole.",
+        advice: "Look at the octet that the message names. If the stream is of another kind, say so with \
+                 --expect; if it isn't an event stream, select others with --target.",
+    },
+    Code {
+        id: "bad-framing",
+        title: "The chunk framing is broken",
+        meaning: "From here on no receiver can tell where a chunk begins (RFC 9112, section 7.1): a careful one \
+                  gives up and closes the connection, a careless one takes framing for data.",
+        advice: "Mend the sender that writes the size lines; servers and proxies that are kept up do it right.",
+    },
+    Code {
+        id: "truncated-body",
+        title: "The sender cut the body off",
+        meaning: "A chunked body ends with a chunk of size 0. Without it the receiver has to take the body as \
+                  incomplete (RFC 9112, section 8).",
+        advice: "Look for what ended the sender or its connection: a crash, a timeout of a proxy, a restart. A \
+                 client has to reconnect and to resume from the last event that it knows.",
+    },
+    Code {
+        id: UNVERIFIED,
+        title: "The capture lacks octets, so that not all could be checked",
+        meaning: "Nobody can know from this capture whether each chunk holds exactly one event: the recorder \
+                  lost octets, or began in the middle of an event.",
+        advice: "Record again with a larger buffer (tcpdump -B 16384), without a snap length (-s 0), and from \
+                 before the request on. Where gaps are accepted: --allow gaps.",
+    },
+    Code {
+        id: UNREADABLE,
+        title: "The capture can't be read, or not to its end",
+        meaning: "What it holds behind that place, or all of it, is not checked.",
+        advice: "Do what the message says. A file that another program still writes, or that was copied in part, \
+                 has to be whole first.",
+    },
+    Code {
+        id: NOTHING,
+        title: "Nothing to check: no chunked event stream was found",
+        meaning: "A check that checks nothing is no pass: the capture holds no chunked response of which events \
+                  are expected, or none that is finished.",
+        advice: "Record where the stream is plain HTTP/1.1, for instance at kubectl proxy, or say what the chunks \
+                 hold with --expect. Where it is accepted: --allow nothing.",
+    },
+];
+
+/// The rule for exchanges that could not be verified.
+pub(super) const UNVERIFIED: &str = "unverified";
+
+/// The rule for captures that can't be read; a problem has the same code.
+pub(super) const UNREADABLE: &str = "unreadable-capture";
+
+/// The rule for runs that checked nothing.
+pub(super) const NOTHING: &str = "nothing-to-check";
+
+/// What went wrong in reading a capture, or what it lacks: the contract's
+/// problem codes. None of them makes a check fail by itself, unless the capture
+/// can't be read at all.
+pub(super) const PROBLEMS: [Code; 17] = [
+    Code {
+        id: UNREADABLE,
+        title: "The capture can't be read",
+        meaning: "Nothing of it is checked.",
+        advice: "Do what the message says: another file, another format, other permissions.",
+    },
+    Code {
+        id: "truncated-capture",
+        title: "The capture ends in the middle of a packet",
+        meaning: "The recorder was stopped while it wrote. All whole packets are read.",
+        advice: "Stop tcpdump with an interrupt (Ctrl-C) and wait for it, or let it write packet by packet (-U).",
+    },
+    Code {
+        id: "trailing-garbage",
+        title: "Octets behind the last packet are no record",
+        meaning: "They are passed over. All packets before them are read.",
+        advice: "See whether the file was put together from others; --join reads parts one after the other.",
+    },
+    Code {
+        id: "corrupt-block",
+        title: "A record of the capture is damaged",
+        meaning: "What it held is not read, and behind it there may be more that isn't.",
+        advice: "Copy the capture again, or record again.",
+    },
+    Code {
+        id: "cut-packets",
+        title: "Packets were cut by the snap length",
+        meaning: "Octets behind the cut are not in the capture: chunks that need them can't be verified.",
+        advice: "Record whole packets: tcpdump -s 0.",
+    },
+    Code {
+        id: "lost-octets",
+        title: "The capture lacks octets of a stream",
+        meaning: "Chunks that need them can't be verified. The client may well have received them.",
+        advice: "Record with a larger buffer: tcpdump -B 16384.",
+    },
+    Code {
+        id: "conflicting-overlap",
+        title: "Copies of the same octets differ",
+        meaning: "Those that came first count. The client may have read the others.",
+        advice: "Look at both packets in Wireshark: a middlebox, or somebody, wrote into the connection.",
+    },
+    Code {
+        id: "joined-midstream",
+        title: "A stream was joined in the middle",
+        meaning: "The capture begins inside a response, or lost octets of it. Chunks are checked from the first \
+                  one on that begins an event.",
+        advice: "Begin to record before the request.",
+    },
+    Code {
+        id: "incomplete-head",
+        title: "A request or response head lacks octets",
+        meaning: "How the body is delimited isn't known, so it isn't read.",
+        advice: "Record whole packets, from before the request on.",
+    },
+    Code {
+        id: "lenient-framing",
+        title: "A sender left the grammar of HTTP/1.1 where receivers tolerate it",
+        meaning: "It is read all the same; a strict receiver may refuse it (RFC 9112).",
+        advice: "Mend the sender; the message names the rule and the frame.",
+    },
+    Code {
+        id: "unsupported-link",
+        title: "Packets of a link type that is not read",
+        meaning: "They are not checked.",
+        advice: "Record on another interface (tcpdump -i any), or convert the capture with editcap -T.",
+    },
+    Code {
+        id: "unsupported-encoding",
+        title: "A content coding that is not decoded",
+        meaning: "The chunks are listed, their events unchecked.",
+        advice: "Let the client ask for plain content: Accept-Encoding: identity.",
+    },
+    Code {
+        id: "encrypted-stream",
+        title: "Connections are encrypted with TLS",
+        meaning: "What they carry can't be seen, and is not checked.",
+        advice: "Record where the traffic is in the clear, for instance at kubectl proxy.",
+    },
+    Code {
+        id: "http2-stream",
+        title: "Connections speak HTTP/2",
+        meaning: "HTTP/2 has no chunks. What they carry is not checked.",
+        advice: "Let the client speak HTTP/1.1 (curl --http1.1).",
+    },
+    Code {
+        id: "payload-limit",
+        title: "A payload is longer than what a report keeps of a chunk",
+        meaning: "It is cut in the report. Verdicts don't depend on it.",
+        advice: "Nothing has to be done.",
+    },
+    Code {
+        id: "stream-limit",
+        title: "More streams were open at once than are kept",
+        meaning: "The longest idle ones were let go before their end.",
+        advice: "Select connections with --port or --host.",
+    },
+    Code {
+        id: "bad-time",
+        title: "A packet has a time that can't be written",
+        meaning: "Its time is unknown in the reports. Verdicts don't depend on it.",
+        advice: "See whether the recorder's clock is right.",
+    },
+];
+
+/// The place of a rule among [`RULES`].
+pub(super) fn rule(id: &str) -> Option<usize> {
+    RULES.iter().position(|code| code.id == id)
+}
+
+/// What to do about a rule.
+pub(super) fn advice(id: &str) -> &'static str {
+    RULES.iter().find(|code| code.id == id).map_or("", |code| code.advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::ViolationCode;
+
+    const PAGE: &str = include_str!("../../docs/codes.md");
+
+    #[test]
+    fn every_violation_has_a_rule() {
+        for code in [
+            ViolationCode::SeveralEvents,
+            ViolationCode::PartialEvent,
+            ViolationCode::MixedEvents,
+            ViolationCode::NotAnEvent,
+            ViolationCode::BadFraming,
+            ViolationCode::TruncatedBody,
+        ] {
+            assert!(rule(code.name()).is_some(), "{code:?}");
+            assert!(!advice(code.name()).is_empty());
+        }
+    }
+
+    #[test]
+    fn every_code_is_given_once() {
+        for codes in [&RULES[..], &PROBLEMS] {
+            let mut ids: Vec<_> = codes.iter().map(|code| code.id).collect();
+            ids.sort_unstable();
+            ids.dedup();
+            assert_eq!(ids.len(), codes.len());
+        }
+    }
+
+    #[test]
+    fn the_documentation_explains_each_code_in_the_same_words() {
+        for code in RULES.iter().chain(&PROBLEMS) {
+            let row = format!("| `{}` | {} | {} | {} |", code.id, code.title, code.meaning, code.advice);
+            assert!(PAGE.contains(&row), "docs/codes.md has no row\n{row}");
+        }
+    }
+}
