@@ -371,6 +371,20 @@ impl<'o> Recording<'o> {
             }
             problems.capture("unsupported-link", Some(frame), count, message);
         }
+        let incomplete = self.decoder.incomplete_datagrams();
+        if incomplete > 0 {
+            problems.capture(
+                "incomplete-fragments",
+                self.decoder.first_incomplete().map(|stamp| stamp.frame),
+                incomplete,
+                format!(
+                    "{incomplete} fragmented {} not whole, and what {} is missing: a capture filter by port \
+                     (`port 8001`) keeps first fragments only, one by host keeps all",
+                    if incomplete == 1 { "datagram is" } else { "datagrams are" },
+                    if incomplete == 1 { "it carried" } else { "they carried" }
+                ),
+            );
+        }
         if evicted > 0 {
             problems.capture(
                 "stream-limit",
