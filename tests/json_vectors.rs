@@ -375,7 +375,7 @@ fn judge(octets: &[u8], size: usize) -> Verdict {
             match item {
                 EventItem::Event { .. } => texts += 1,
                 EventItem::Invalid { at, .. } => return Fault(at),
-                EventItem::Filler { .. } => panic!("JSON has no comments"),
+                EventItem::Filler { .. } | EventItem::Rest { .. } => panic!("JSON has no comments"),
             }
         }
     }

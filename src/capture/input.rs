@@ -8,7 +8,7 @@
 
 use std::io::{self, BufRead, ErrorKind, Read};
 
-use flate2::bufread::GzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use lz4_flex::frame::FrameDecoder;
 use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, InBuffer, Operation, OutBuffer};
 
@@ -145,11 +145,17 @@ impl<R: Read> BufRead for Source<R> {
 /// Where a source is being decoded.
 enum State<R: Read> {
     Plain(Source<R>),
-    Gzip(Box<GzDecoder<Source<R>>>),
+    Gzip {
+        source: Source<R>,
+        decoder: Box<Decompress>,
+        /// What comes behind the octets that were given out.
+        behind: Option<io::Result<Step>>,
+    },
     Zstd {
         source: Source<R>,
         decoder: ZstdDecoder<'static>,
         next: Next,
+        block: Block,
     },
     Lz4 {
         decoder: Box<FrameDecoder<Source<R>>>,
@@ -170,6 +176,33 @@ enum Next {
     /// Nothing: all of it was given out.
     End,
 }
+
+/// A header or block of a zstd frame. The decoder gets one at a time: given
+/// more, it loses what it has unpacked before a fault.
+#[derive(Clone, Copy)]
+struct Block {
+    /// Where it begins in the file.
+    at: u64,
+    /// Octets of it that the decoder hasn't got.
+    left: usize,
+}
+
+impl Block {
+    /// What comes next of a frame, by what the decoder wishes to get: mostly a
+    /// block with the header of the next.
+    const fn wished(at: u64, wish: usize) -> Self {
+        Self { at, left: if wish > ZSTD_BLOCK_HEADER { wish - ZSTD_BLOCK_HEADER } else { wish } }
+    }
+}
+
+/// The window of deflate, 2^15 octets (RFC 1951).
+const GZIP_WINDOW_LOG: u8 = 15;
+
+/// A zstd frame's magic number and the least that its header has (RFC 8878 §3.1.1).
+const ZSTD_HEADER: usize = 5;
+
+/// The header of a block (RFC 8878 §3.1.1.2).
+const ZSTD_BLOCK_HEADER: usize = 3;
 
 /// The octets of a capture file, unpacked.
 pub(super) struct Input<R: Read> {
@@ -218,8 +251,8 @@ impl<R: Read> Input<R> {
         loop {
             let result = match &mut self.state {
                 State::Plain(source) => source.read(out).map(Step::of),
-                State::Gzip(decoder) => decoder.read(out).map(Step::of),
-                State::Zstd { source, decoder, next } => unzstd(source, decoder, next, out),
+                State::Gzip { source, decoder, behind } => gunzip(source, decoder, behind, out),
+                State::Zstd { source, decoder, next, block } => unzstd(source, decoder, next, block, out),
                 State::Lz4 { decoder, legacy } => decoder.read(out).map(|got| match got {
                     // A clean end is marked, so that the decoder doesn't meet
                     // the end of the file.
@@ -279,7 +312,10 @@ impl<R: Read> Input<R> {
             let compression = magic::compression(octets);
             let ended = octets.is_empty();
             self.state = match compression {
-                Some(Compression::Gzip) => State::Gzip(Box::new(GzDecoder::new(source))),
+                Some(Compression::Gzip) => {
+                    let decoder = Box::new(Decompress::new_gzip(GZIP_WINDOW_LOG));
+                    State::Gzip { source, decoder, behind: None }
+                }
                 Some(Compression::Zstd) => {
                     let mut decoder = match self.zstd.take() {
                         Some(decoder) => decoder,
@@ -287,7 +323,8 @@ impl<R: Read> Input<R> {
                     };
                     decoder.reinit()?;
                     decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG))?;
-                    State::Zstd { source, decoder, next: Next::Input }
+                    let block = Block { at: self.taken, left: ZSTD_HEADER };
+                    State::Zstd { source, decoder, next: Next::Input, block }
                 }
                 Some(Compression::Lz4) => State::Lz4 { decoder: Box::new(FrameDecoder::new(source)), legacy },
                 None if first => {
@@ -309,12 +346,11 @@ impl<R: Read> Input<R> {
     /// Ends what is being decoded; its source.
     fn close(&mut self) -> Option<Source<R>> {
         let source = match std::mem::replace(&mut self.state, State::Over) {
-            State::Plain(source) => source,
+            State::Plain(source) | State::Gzip { source, .. } => source,
             State::Zstd { source, decoder, .. } => {
                 self.zstd = Some(decoder);
                 source
             }
-            State::Gzip(decoder) => decoder.into_inner(),
             State::Lz4 { decoder, .. } => decoder.into_inner(),
             State::Over => return None,
         };
@@ -324,9 +360,14 @@ impl<R: Read> Input<R> {
 
     /// What an error of a decoder or of the system means.
     fn fail(&mut self, error: io::Error) -> Result<usize, CaptureError> {
+        let block = match &self.state {
+            State::Zstd { block, .. } => Some(block.at),
+            _ => None,
+        };
         let Some(source) = self.close() else {
             return Ok(0);
         };
+        self.taken = block.unwrap_or(self.taken);
         match self.compression {
             Some(compression) if !source.failed => {
                 if source.ended && error.kind() == ErrorKind::UnexpectedEof {
@@ -356,11 +397,44 @@ impl Step {
     }
 }
 
+/// Decodes a gzip member on. What is unpacked before a fault is given out
+/// first.
+fn gunzip<R: Read>(
+    source: &mut Source<R>,
+    decoder: &mut Decompress,
+    behind: &mut Option<io::Result<Step>>,
+    out: &mut [u8],
+) -> io::Result<Step> {
+    loop {
+        if let Some(step) = behind.take() {
+            return step;
+        }
+        let input = source.fill_buf()?;
+        if input.is_empty() {
+            return Ok(Step::Cut);
+        }
+        let (read, written) = (decoder.total_in(), decoder.total_out());
+        let status = decoder.decompress(input, out, FlushDecompress::None);
+        let taken = usize::try_from(decoder.total_in() - read).unwrap_or(usize::MAX);
+        let got = usize::try_from(decoder.total_out() - written).unwrap_or(usize::MAX).min(out.len());
+        source.consume(taken);
+        match status {
+            Ok(Status::StreamEnd) => *behind = Some(Ok(Step::End)),
+            Ok(Status::Ok | Status::BufError) => {}
+            Err(error) => *behind = Some(Err(error.into())),
+        }
+        if got > 0 {
+            return Ok(Step::Got(got));
+        }
+    }
+}
+
 /// Decodes a zstd frame on.
 fn unzstd<R: Read>(
     source: &mut Source<R>,
     decoder: &mut ZstdDecoder<'static>,
     next: &mut Next,
+    block: &mut Block,
     out: &mut [u8],
 ) -> io::Result<Step> {
     loop {
@@ -372,12 +446,18 @@ fn unzstd<R: Read>(
         if input.is_empty() && matches!(next, Next::Input) {
             return Ok(Step::Cut);
         }
+        let input = input.get(..block.left).unwrap_or(input);
         let mut from = InBuffer::around(input);
         let mut to = OutBuffer::around(&mut *out);
         // 0 where the frame is over and all of it is given out.
         let hint = decoder.run(&mut from, &mut to)?;
         let (taken, got) = (from.pos(), to.pos());
         source.consume(taken);
+        if taken == block.left {
+            *block = Block::wished(source.offset(), hint);
+        } else {
+            block.left -= taken;
+        }
         *next = match hint {
             0 => Next::End,
             _ if got == out.len() => Next::Output,

@@ -204,7 +204,10 @@ impl Book {
     fn garbage(&mut self, place: Place, octets: u64) {
         let last = self.last();
         self.note(ProblemKind::TrailingGarbage, last, place.offset, || {
-            format!("{octets} octets at the end, from {place} on, are no packet")
+            format!(
+                "{octets} octets at the end, from {place} on, are no packet: they are left out; if the \
+                 recording should go on there, copy the file again"
+            )
         });
     }
 }
@@ -408,7 +411,10 @@ impl<R: Read> CaptureReader<R> {
         if let Some(offset) = garbage {
             let last = self.book.last();
             self.book.note(ProblemKind::TrailingGarbage, last, offset, || {
-                format!("the octets behind the compressed data, from offset {offset} on, are none")
+                format!(
+                    "the octets behind the compressed data, from offset {offset} on, are none: they are left \
+                     out; if the recording should go on there, copy the file again"
+                )
             });
         }
     }

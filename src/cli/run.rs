@@ -386,7 +386,9 @@ fn keep_payload(settings: &Settings, limits: &Limits) -> usize {
     wanted.max().unwrap_or(0)
 }
 
-fn report<'a>(
+/// The report of that format, to be written to `out`. What `settings` say of
+/// other formats and of files doesn't matter here.
+pub fn report<'a>(
     format: ReportFormat,
     out: impl Write + 'a,
     settings: &Settings,

@@ -126,6 +126,12 @@ pub enum EventItem {
         /// Its octets.
         span: Range<u64>,
     },
+    /// What may be the rest of an item whose beginning was lost. What follows
+    /// begins anew.
+    Rest {
+        /// Its octets.
+        span: Range<u64>,
+    },
 }
 
 /// An item that has begun and is not whole yet.
@@ -214,9 +220,8 @@ impl Framer {
         }
     }
 
-    /// Begins anew with the octets to come: at a chunk's first octet, behind a
-    /// fault or behind octets that were lost; `offset` is theirs in the body.
-    /// An open item is discarded.
+    /// Begins anew with the octets to come, whose first is at `offset` of the
+    /// body: one that an item may begin with. An open item is discarded.
     pub fn resume(&mut self, offset: u64) {
         match &mut self.machine {
             Machine::Watch(texts) => texts.resume(),
@@ -224,6 +229,24 @@ impl Framer {
             Machine::Json(texts) => texts.resume(),
             Machine::Ndjson(lines) => lines.resume(),
             Machine::Sse(stream) => stream.resume(offset),
+        }
+    }
+
+    /// The same where octets before were lost: an item may have begun there
+    /// and go on. What can't be told from the rest of one is no event:
+    ///
+    /// * A JSON text that stands alone may lie within another one. It counts
+    ///   once the next text begins, or the body ends, right behind it.
+    /// * The fields of an event stream may belong to a block that began before:
+    ///   an event begins behind an empty line only.
+    /// * A line of JSON can't hold a second text, so that one which ends with
+    ///   its line began with it; and a watch event shows what it is.
+    pub fn resume_amid(&mut self, offset: u64) {
+        match &mut self.machine {
+            Machine::Watch(texts) => texts.resume(),
+            Machine::Json(texts) => texts.resume_amid(),
+            Machine::Ndjson(lines) => lines.resume(),
+            Machine::Sse(stream) => stream.resume_amid(offset),
         }
     }
 

@@ -8,13 +8,10 @@
 //! waited for, since a server that writes the CR has ended the event. That LF
 //! belongs to nothing.
 //!
-//! Octets that aren't UTF-8 are read as U+FFFD, so no stream that is read from
-//! its beginning has a fault. Behind lost octets, where a line may be the rest
-//! of another, a block counts if it begins as servers begin them: with a
-//! comment or a field of a name that counts. Of lines of any length only what
-//! is shown is kept.
-
-use std::ops::Range;
+//! Octets that aren't UTF-8 are read as U+FFFD, so no stream has a fault.
+//! Behind lost octets, where a line may be the rest of another and a field that
+//! of a block, nothing counts up to the first empty line. Of lines of any
+//! length only what is shown is kept.
 
 use memchr::{memchr, memchr2};
 
@@ -32,7 +29,7 @@ pub(super) struct EventStream {
     /// The octet read last is a CR that ended a line: an LF belongs to it.
     after_cr: bool,
     /// Nobody knows what stands before the block that comes: octets were lost.
-    amid: bool,
+    amid: Option<Amid>,
     line: Line,
     block: Option<Block>,
     /// The first octets of a field's name.
@@ -46,6 +43,14 @@ pub(super) struct EventStream {
     data: Head,
 }
 
+/// What is known behind lost octets.
+#[derive(Debug, Clone, Copy)]
+struct Amid {
+    start: u64,
+    /// No line has ended since: the one at hand may be the rest of a line.
+    in_line: bool,
+}
+
 /// Lines of which the empty one that ends them hasn't come.
 #[derive(Debug, Clone, Copy)]
 struct Block {
@@ -56,13 +61,11 @@ struct Block {
     data: bool,
     /// Whether an `id` that counts is.
     id: bool,
-    /// Whether it begins with what may be the rest of a line.
-    stray: bool,
 }
 
 impl Block {
     const fn at(start: u64) -> Self {
-        Self { start, field: false, data: false, id: false, stray: false }
+        Self { start, field: false, data: false, id: false }
     }
 }
 
@@ -98,7 +101,7 @@ impl EventStream {
         Self {
             mark: 0,
             after_cr: false,
-            amid: false,
+            amid: None,
             line: Line::Start,
             block: None,
             name: Vec::new(),
@@ -115,6 +118,9 @@ impl EventStream {
         loop {
             let &first = octets.first()?;
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
+                if let Some(amid) = &mut self.amid {
+                    amid.in_line = false;
+                }
                 advance(octets, offset, 1);
                 continue;
             }
@@ -135,10 +141,14 @@ impl EventStream {
     }
 
     pub(super) fn open(&self) -> Option<OpenItem> {
+        if let Some(Amid { start, .. }) = self.amid {
+            let end = u64::MAX;
+            return Some(OpenItem { start, recognised: false, filler_only: false, end, undecided: true });
+        }
         let block = self.block?;
         Some(OpenItem {
             start: block.start,
-            recognised: block.data && !block.stray,
+            recognised: block.data,
             filler_only: !block.field,
             end: u64::MAX,
             undecided: !block.data,
@@ -147,13 +157,18 @@ impl EventStream {
 
     pub(super) fn resume(&mut self, offset: u64) {
         *self = Self::new();
-        self.amid = true;
         // It may end a CRLF.
         self.after_cr = true;
         // Only the stream's own beginning has a byte order mark.
         if offset > 0 {
             self.mark = MARK.len();
         }
+    }
+
+    pub(super) fn resume_amid(&mut self, offset: u64) {
+        self.resume(offset);
+        self.mark = MARK.len();
+        self.amid = Some(Amid { start: offset, in_line: true });
     }
 
     /// Passes over the byte order mark that may precede the stream.
@@ -224,11 +239,6 @@ impl EventStream {
     fn begin_field(&mut self) -> Field {
         self.value.clear();
         self.nul = false;
-        // Not so a field below a comment: the comment began the block.
-        let counts = matches!(self.name.as_slice(), b"event" | b"data" | b"id" | b"retry");
-        if let Some(block) = self.block.as_mut().filter(|_| std::mem::take(&mut self.amid)) {
-            block.stray = !counts;
-        }
         match self.name.as_slice() {
             b"event" => Field::Event,
             b"id" => Field::Id,
@@ -246,15 +256,11 @@ impl EventStream {
 
     /// A line ends, and its line end (the CR, of a CRLF) before offset `end`.
     fn end_of_line(&mut self, end: u64) -> Option<EventItem> {
+        let in_line = self.amid.as_mut().is_some_and(|amid| std::mem::take(&mut amid.in_line));
         let field = match std::mem::replace(&mut self.line, Line::Start) {
-            Line::Start if self.amid && self.block.is_none() => {
-                return Some(stray(end.saturating_sub(1)..end));
-            }
+            Line::Start if in_line => return None,
             Line::Start => return Some(self.end_of_block(end)),
-            Line::Comment => {
-                self.amid = false;
-                return None;
-            }
+            Line::Comment => return None,
             // A line without a colon is a field with an empty value.
             Line::Name => self.begin_field(),
             Line::Colon(field) | Line::Value(field) => field,
@@ -270,14 +276,16 @@ impl EventStream {
             }
             Field::Id | Field::Data | Field::Other => {}
         }
-        self.block.take_if(|block| block.stray).map(|block| stray(block.start..end))
+        None
     }
 
     /// An empty line ends.
     fn end_of_block(&mut self, end: u64) -> EventItem {
         let block = self.block.take().unwrap_or(Block::at(end.saturating_sub(1)));
         let span = block.start..end;
-        let item = if block.data {
+        let item = if let Some(amid) = self.amid.take() {
+            EventItem::Rest { span: amid.start..end }
+        } else if block.data {
             let event_type = match self.event.whole() {
                 Some(b"") => Some("message".to_owned()),
                 name => name.map(text),
@@ -301,10 +309,4 @@ impl EventStream {
 /// Octets of a stream as text.
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
-}
-
-/// What may be the rest of an event whose beginning was lost.
-fn stray(span: Range<u64>) -> EventItem {
-    let message = "no event begins so: it may be the rest of one".to_owned();
-    EventItem::Invalid { at: span.start, span, message, well_formed: false }
 }

@@ -2,6 +2,11 @@
 //!
 //! White space between the texts belongs to none. What a text means is its
 //! [`Subject`]'s affair.
+//!
+//! Behind lost octets, a text may lie within another one, or within a string
+//! of it. It is held back until the next octet that is no white space: where
+//! another text begins with it, both stand side by side (RFC 8259 §5: elements
+//! of an array have a comma between them).
 
 use std::ops::Range;
 
@@ -17,7 +22,7 @@ pub(super) trait Subject: Listener {
     /// Octets of the text.
     fn octets(&mut self, octets: &[u8]);
 
-    /// Whether what is known shows an event.
+    /// Whether what is known shows an event, and not a part of one.
     fn recognised(&self) -> bool;
 
     /// The text is whole.
@@ -30,6 +35,46 @@ pub(super) struct Texts<S> {
     recogniser: Recogniser,
     subject: S,
     place: Place,
+    /// Octets before were lost, and nothing shows yet that texts stand alone.
+    amid: Option<Amid>,
+}
+
+/// What is known behind lost octets.
+#[derive(Debug, Default)]
+struct Amid {
+    /// A whole text: an event if it stands alone.
+    held: Option<(Range<u64>, EventItem)>,
+    outside: Outside,
+}
+
+/// Whether the place where reading began can lie within a string.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Outside {
+    /// It may: no octet yet that a string can't have.
+    #[default]
+    Unknown,
+    /// It may: the last octet was a quotation mark, which would end the string.
+    Quoted,
+    /// It may: what follows that mark can follow a string.
+    Possible,
+    /// It can't.
+    Sure,
+}
+
+impl Outside {
+    fn push(&mut self, octets: &[u8]) {
+        for &octet in octets {
+            *self = match (*self, octet) {
+                (Self::Unknown, b'"') => Self::Quoted,
+                // RFC 8259 §7: control characters must be escaped.
+                (Self::Unknown, 0..0x20) => Self::Sure,
+                (Self::Quoted, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':' | b']' | b'}') => Self::Possible,
+                (Self::Quoted, _) => Self::Sure,
+                (Self::Possible | Self::Sure, _) => return,
+                (Self::Unknown, _) => Self::Unknown,
+            };
+        }
+    }
 }
 
 /// Where the octets that were read end.
@@ -45,10 +90,54 @@ enum Place {
 
 impl<S: Subject> Texts<S> {
     pub(super) fn new(subject: S) -> Self {
-        Self { recogniser: Recogniser::new(), subject, place: Place::Between }
+        Self { recogniser: Recogniser::new(), subject, place: Place::Between, amid: None }
     }
 
     pub(super) fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
+        if self.amid.is_some() {
+            return self.read_amid(octets, offset);
+        }
+        self.read_text(octets, offset)
+    }
+
+    /// Reads behind lost octets, until it is known where texts begin.
+    #[cold]
+    fn read_amid(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
+        loop {
+            let amid = self.amid.as_mut()?;
+            let before = *octets;
+            if let Some((span, event)) = &mut amid.held {
+                skip_space(octets);
+                let space = before.len() - octets.len();
+                amid.outside.push(before.get(..space).unwrap_or_default());
+                *offset = offset.saturating_add(space as u64);
+                let &octet = octets.first()?;
+                let begins = matches!(octet, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n');
+                let alone = begins && amid.outside == Outside::Sure;
+                let (span, event) = (span.clone(), event.clone());
+                self.amid = None;
+                if alone {
+                    return Some(event);
+                }
+                self.place = Place::Faulted;
+                let message = "nobody can know whether this JSON text lies within another one".to_owned();
+                return Some(EventItem::Invalid { at: span.start, span, message, well_formed: false });
+            }
+            let item = self.read_text(octets, offset);
+            let amid = self.amid.as_mut()?;
+            let read = before.len() - octets.len();
+            amid.outside.push(before.get(..read).unwrap_or_default());
+            match item {
+                Some(event @ EventItem::Event { .. }) => {
+                    let EventItem::Event { span, .. } = &event else { return None };
+                    amid.held = Some((span.clone(), event));
+                }
+                item => return item,
+            }
+        }
+    }
+
+    fn read_text(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
         let start = match self.place {
             Place::Faulted => {
                 super::swallow(octets, offset);
@@ -88,6 +177,10 @@ impl<S: Subject> Texts<S> {
     }
 
     pub(super) fn open(&self) -> Option<OpenItem> {
+        if let Some((span, _)) = self.amid.as_ref().and_then(|amid| amid.held.as_ref()) {
+            let Range { start, end } = *span;
+            return Some(OpenItem { start, recognised: false, filler_only: false, end, undecided: true });
+        }
         let Place::Inside { start, .. } = self.place else {
             return None;
         };
@@ -103,6 +196,12 @@ impl<S: Subject> Texts<S> {
     pub(super) fn resume(&mut self) {
         self.recogniser = Recogniser::new();
         self.place = Place::Between;
+        self.amid = None;
+    }
+
+    pub(super) fn resume_amid(&mut self) {
+        self.resume();
+        self.amid = Some(Amid::default());
     }
 
     pub(super) fn is_faulted(&self) -> bool {
@@ -110,6 +209,10 @@ impl<S: Subject> Texts<S> {
     }
 
     pub(super) fn finish(&mut self) -> Option<EventItem> {
+        if let Some(amid) = self.amid.take() {
+            // The body ends behind a text of its own.
+            return amid.held.map(|(_, event)| event);
+        }
         let Place::Inside { start, read_to } = self.place else {
             return None;
         };
@@ -147,7 +250,8 @@ impl Subject for AnyText {
     }
 
     fn recognised(&self) -> bool {
-        true
+        // Every part of a text looks like one.
+        false
     }
 
     fn whole(&mut self, span: Range<u64>) -> EventItem {

@@ -2,7 +2,7 @@
 //! left first, and whether the capture holds all up to there.
 
 use super::connection::Connection;
-use super::half::{Ending, OpenBody, Reading};
+use super::half::{Departure, Ending, OpenBody, Reading};
 use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink};
 use crate::tcp::Direction;
 use crate::units::Stamp;
@@ -17,8 +17,9 @@ impl Connection {
         lost: bool,
         sink: &mut impl HttpSink,
     ) {
+        let behind = self.departure(direction.reverse()).is_some();
         let half = self.half(direction);
-        half.left(stamp, reset);
+        half.left(Departure { stamp, reset, behind });
         half.hole |= lost;
         self.finish_search(direction, sink);
         // Who left first is certain when both have: items of one direction

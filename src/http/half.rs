@@ -58,6 +58,16 @@ pub(super) struct OpenBody {
 pub(super) struct Departure {
     pub(super) stamp: Stamp,
     pub(super) reset: bool,
+    /// The other endpoint's was told before: it decides where one frame
+    /// carried both, as an aggregate of IEEE 802.11 can.
+    pub(super) behind: bool,
+}
+
+impl Departure {
+    /// Whether this was sent before another one.
+    fn precedes(&self, other: &Self) -> bool {
+        (self.stamp.frame, self.behind) < (other.stamp.frame, other.behind)
+    }
 }
 
 /// How a body ends.
@@ -74,9 +84,9 @@ impl Half {
     }
 
     /// Its sender left; of several such packets the first counts.
-    pub(super) fn left(&mut self, stamp: Stamp, reset: bool) {
-        if self.departure.is_none_or(|other| stamp.frame < other.stamp.frame) {
-            self.departure = Some(Departure { stamp, reset });
+    pub(super) fn left(&mut self, departure: Departure) {
+        if self.departure.is_none_or(|other| departure.stamp.frame < other.stamp.frame) {
+            self.departure = Some(departure);
         }
     }
 }
@@ -97,7 +107,7 @@ impl Ending {
                 if sender.is_none_or(|sender| {
                     // A client that has nothing more to say may close its side
                     // and still await the close that delimits the body.
-                    receiver.stamp.frame < sender.stamp.frame
+                    receiver.precedes(&sender)
                         && !tunnel
                         && (receiver.reset || body.framing != Some(Framing::Close))
                 }) =>

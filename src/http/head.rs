@@ -126,7 +126,7 @@ impl Head {
             }
         }
         self.take(piece, room);
-        HeadStep::More
+        if piece.bytes.is_empty() { HeadStep::More } else { HeadStep::TooLong }
     }
 
     /// How many octets it may still have.

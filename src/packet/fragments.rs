@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::ip::{Addresses, Envelope};
 use super::octets::{Octets, Stop};
-use crate::units::{Stamp, Timestamp};
+use crate::units::Stamp;
 
 /// What tells the datagrams of all hosts apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,8 +110,8 @@ struct Partial {
     protocol: u8,
     /// Its place in the order of age.
     age: u64,
-    /// When its first fragment came.
-    since: Option<Timestamp>,
+    /// Its first fragment's packet.
+    since: Stamp,
     /// Ranges of octets that don't overlap, by where they begin; none reaches
     /// beyond `total`.
     ranges: BTreeMap<usize, Range>,
@@ -149,6 +149,8 @@ pub(super) struct Fragments {
     dropped: u64,
     /// How many were given up because their time was over.
     expired: u64,
+    /// The first fragment of those.
+    first_lost: Option<Stamp>,
 }
 
 impl Fragments {
@@ -169,6 +171,7 @@ impl Fragments {
             next_age: 0,
             dropped: 0,
             expired: 0,
+            first_lost: None,
         }
     }
 
@@ -187,6 +190,23 @@ impl Fragments {
     pub(super) fn incomplete(&self) -> u64 {
         let waiting = self.partials.values().filter(|partial| !partial.echo).count();
         self.dropped + self.expired + u64::try_from(waiting).unwrap_or(u64::MAX)
+    }
+
+    /// The first packet with a fragment of those.
+    pub(super) fn first_incomplete(&self) -> Option<Stamp> {
+        let waiting = self.partials.values().filter(|partial| !partial.echo).map(|partial| partial.since);
+        waiting.chain(self.first_lost).min_by_key(|stamp| stamp.frame)
+    }
+
+    /// Counts a datagram that is given up.
+    fn lose(first_lost: &mut Option<Stamp>, partial: &Partial) -> u64 {
+        if partial.echo {
+            return 0;
+        }
+        if first_lost.is_none_or(|first| partial.since.frame < first.frame) {
+            *first_lost = Some(partial.since);
+        }
+        1
     }
 
     /// Takes a fragment; gives the datagram that it makes whole.
@@ -210,7 +230,7 @@ impl Fragments {
             self.next_age += 1;
             self.by_age.insert(age, fragment.key);
             self.cost += Self::OVERHEAD;
-            Partial::new(fragment.protocol, age, stamp.at, echo)
+            Partial::new(fragment.protocol, age, stamp, echo)
         });
         let before = partial.cost;
         partial.insert(&fragment);
@@ -222,8 +242,9 @@ impl Fragments {
             && let Some((_, key)) = self.by_age.first_key_value()
         {
             let key = *key;
-            let dropped = self.remove(&key);
-            self.dropped += u64::from(dropped.is_some_and(|partial| !partial.echo));
+            if let Some(partial) = self.remove(&key) {
+                self.dropped += Self::lose(&mut self.first_lost, &partial);
+            }
         }
         Ok(None)
     }
@@ -234,14 +255,14 @@ impl Fragments {
         let Some(partial) = self.partials.get(key) else {
             return;
         };
-        let expired = match (partial.since, stamp.at) {
+        let expired = match (partial.since.at, stamp.at) {
             (Some(since), Some(now)) => now.nanos_since(since) > Self::TIMEOUT_SECONDS * 1_000_000_000,
             _ => false,
         };
         if partial.echo && !echo {
             self.remove(key);
         } else if expired {
-            self.expired += u64::from(!partial.echo);
+            self.expired += Self::lose(&mut self.first_lost, partial);
             self.remove(key);
         }
     }
@@ -255,7 +276,7 @@ impl Fragments {
 }
 
 impl Partial {
-    fn new(protocol: u8, age: u64, since: Option<Timestamp>, echo: bool) -> Self {
+    fn new(protocol: u8, age: u64, since: Stamp, echo: bool) -> Self {
         let (ranges, cost) = (BTreeMap::new(), Fragments::OVERHEAD);
         Self { protocol, age, since, ranges, covered: 0, total: None, cost, echo }
     }

@@ -157,6 +157,12 @@ impl Decoder {
         self.fragments.dropped()
     }
 
+    /// The first packet with a fragment of a datagram that is not whole.
+    #[must_use]
+    pub fn first_incomplete(&self) -> Option<Stamp> {
+        self.fragments.first_incomplete()
+    }
+
     /// How many fragmented datagrams are not whole: those that still wait for
     /// fragments, that waited too long, and that were let go.
     #[must_use]

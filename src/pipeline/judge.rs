@@ -92,6 +92,8 @@ struct Waiting {
     filler: bool,
     /// Why nobody can know what it holds.
     unknown: Option<&'static str>,
+    /// Whether it holds what may be the rest of an event: that stays unknown.
+    rest: bool,
     utf8: Utf8,
     /// What its octets decode to, in a body with codings; `range` is then the
     /// place of that, and grows with it.
@@ -130,6 +132,8 @@ pub(super) struct Judge {
     reserved: Option<(u64, u64)>,
     check_utf8: bool,
     summaries: bool,
+    /// The octets behind the last that were lost.
+    tail: Tail,
     found: VecDeque<Judgement>,
 }
 
@@ -160,6 +164,7 @@ impl Judge {
             reserved: None,
             check_utf8: options.check_utf8,
             summaries: options.summaries,
+            tail: Tail::default(),
             found: VecDeque::new(),
         }
     }
@@ -206,6 +211,7 @@ impl Judge {
         {
             self.item(item);
         }
+        self.recognise();
         self.drop_open_item(end == BodyEnd::Lost);
         if let Mode::Guessing { .. } = self.mode {
             self.is_no_watch();
@@ -254,6 +260,7 @@ impl Judge {
                 Mode::Guessing { joined: true } => Some(AFTER_JOIN),
                 _ => lost,
             },
+            rest: false,
             utf8: Utf8::default(),
             decoded: None,
         });
@@ -268,7 +275,11 @@ impl Judge {
             || framer.is_faulted()
             || (searching && (framer.open().is_none() || framer.is_hopeless()))
         {
-            framer.resume(offset);
+            if matches!(self.mode, Mode::Searching(_)) && !self.tail.ends_block(self.kind) {
+                framer.resume_amid(offset);
+            } else {
+                framer.resume(offset);
+            }
             self.skipping = false;
         }
     }
@@ -330,7 +341,13 @@ impl Judge {
 
     /// Reads octets of the body as its sender wrote them.
     fn read(&mut self, mut offset: u64, mut octets: &[u8]) {
-        if matches!(self.mode, Mode::Off(_)) || self.skipping {
+        if matches!(self.mode, Mode::Off(_)) {
+            return;
+        }
+        if !matches!(self.mode, Mode::InStep) {
+            self.tail.push(octets);
+        }
+        if self.skipping {
             return;
         }
         if !matches!(self.mode, Mode::InStep) && self.open().is_none() && !self.may_begin(octets) {
@@ -342,7 +359,13 @@ impl Judge {
                 return;
             }
         }
-        if !matches!(self.mode, Mode::InStep)
+    }
+
+    /// The chunk ends, or its octets do: whether what it leaves open shows an
+    /// event so far. Where pieces end shall not matter, so only here.
+    fn recognise(&mut self) {
+        if !self.skipping
+            && matches!(self.mode, Mode::Searching(_) | Mode::Guessing { .. })
             && let Some(open) = self.open().filter(|open| open.recognised)
         {
             self.in_step(open.start);
@@ -401,6 +424,12 @@ impl Judge {
                     waiting.filler = true;
                 }
             }
+            EventItem::Rest { span } => {
+                for waiting in touched(&mut self.waiting, &span) {
+                    waiting.rest = true;
+                }
+                self.in_step(span.end);
+            }
         }
     }
 
@@ -444,15 +473,15 @@ impl Judge {
         }
     }
 
-    /// An event begins at `start`, the first item of its chunk: what comes
-    /// from there on can be judged.
+    /// An event begins at `start`, the first item of its chunk, or what may be
+    /// the rest of one ends there: what comes from there on can be judged.
     fn in_step(&mut self, start: u64) {
         if matches!(self.mode, Mode::Guessing { .. }) {
             self.found.push_back(Judgement::Settled(Some(self.kind)));
         }
         self.mode = Mode::InStep;
         let place = self.waiting.partition_point(|waiting| waiting.range.end <= start);
-        for waiting in self.waiting.iter_mut().skip(place) {
+        for waiting in self.waiting.iter_mut().skip(place).filter(|waiting| !waiting.rest) {
             waiting.unknown = None;
         }
     }
@@ -467,6 +496,7 @@ impl Judge {
         if matches!(self.mode, Mode::Off(_)) {
             return;
         }
+        self.recognise();
         if let Some(coded) = &mut self.coded {
             let decoded = coded.decoded();
             if let Some(stop) = coded.lose() {
@@ -476,6 +506,7 @@ impl Judge {
         }
         self.drop_open_item(true);
         self.skipping = true;
+        self.tail = Tail::default();
         match &mut self.mode {
             Mode::InStep => self.mode = Mode::Searching(AFTER_LOSS),
             Mode::Guessing { joined } => *joined = true,
@@ -508,6 +539,7 @@ impl Judge {
     }
 
     fn end(&mut self, chunk: Box<Chunk>) {
+        self.recognise();
         self.waiting_payload += chunk.payload.len();
         if let Some(waiting) = self.waiting.back_mut() {
             self.waiting_payload += kept(&waiting.decoded);
@@ -629,6 +661,36 @@ fn touched<'w>(
     let first = waiting.partition_point(|w| w.range.end <= span.start);
     let behind = waiting.partition_point(|w| w.range.start < span.end);
     waiting.range_mut(first..behind.max(first))
+}
+
+/// The last octets of what came without a hole.
+#[derive(Debug, Default)]
+struct Tail {
+    octets: [u8; 4],
+    len: usize,
+}
+
+impl Tail {
+    fn push(&mut self, octets: &[u8]) {
+        let last = octets.get(octets.len().saturating_sub(self.octets.len())..).unwrap_or(octets);
+        for octet in last {
+            self.octets.rotate_left(1);
+            let [.., place] = &mut self.octets;
+            *place = *octet;
+            self.len = (self.len + 1).min(self.octets.len());
+        }
+    }
+
+    /// Whether an event ends with them, whatever came before: in an event
+    /// stream, at an empty line.
+    fn ends_block(&self, kind: Kind) -> bool {
+        let octets = self.octets.get(self.octets.len() - self.len..).unwrap_or_default();
+        let line_end = octets
+            .strip_suffix(b"\r\n")
+            .or_else(|| octets.strip_suffix(b"\n"))
+            .or_else(|| octets.strip_suffix(b"\r"));
+        kind == Kind::Sse && line_end.is_some_and(|before| before.ends_with(b"\n") || before.ends_with(b"\r"))
+    }
 }
 
 /// Whether octets that come in pieces are valid UTF-8.

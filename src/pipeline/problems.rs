@@ -132,10 +132,11 @@ impl StreamTroubles {
                 "joined-midstream",
                 joins,
                 format!(
-                    "it was joined in the middle, {} {} skipped: events are checked from the first chunk on \
-                     that begins one",
-                    self.skipped,
-                    plural(self.skipped, "octet")
+                    "it was joined in the middle{}: events are checked from the first chunk on that begins one",
+                    match self.skipped {
+                        0 => String::new(),
+                        skipped => format!(", {skipped} {} skipped", plural(skipped, "octet")),
+                    }
                 ),
             ));
         }

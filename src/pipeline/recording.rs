@@ -174,7 +174,7 @@ impl<'o> Recording<'o> {
         output: &mut Output<'_>,
     ) -> CaptureEnd {
         let Self { options, reading, mut streams, mut ledger, format, links, packets } = self;
-        let Reading { mut reassembler, times, unsupported, .. } = reading;
+        let Reading { decoder, mut reassembler, times, unsupported, .. } = reading;
         let outlet = Outlet { ledger: &mut ledger, output };
         let mut direct = Direct { options, streams: &mut streams, outlet };
         reassembler.finish(&mut |stream: StreamId, item: StreamItem<'_>| direct.item(stream, item));
@@ -190,6 +190,20 @@ impl<'o> Recording<'o> {
                 *outcome = Err(error);
             }
             problems.capture("unsupported-link", Some(frame), count, message);
+        }
+        let incomplete = decoder.incomplete_datagrams();
+        if incomplete > 0 {
+            problems.capture(
+                "incomplete-fragments",
+                decoder.first_incomplete().map(|stamp| stamp.frame),
+                incomplete,
+                format!(
+                    "{incomplete} fragmented {} not whole, and what {} is missing: a capture filter by port \
+                     (`port 8001`) keeps first fragments only, one by host keeps all",
+                    if incomplete == 1 { "datagram is" } else { "datagrams are" },
+                    if incomplete == 1 { "it carried" } else { "they carried" }
+                ),
+            );
         }
         if evicted > 0 {
             problems.capture(

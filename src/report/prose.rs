@@ -296,10 +296,16 @@ pub(super) fn notes(end: &ExchangeEnd) -> Vec<String> {
         let Some(body) = body else { continue };
         if let Some(skipped) = body.joined {
             let side = if side == Side::Request { "request" } else { "response" };
+            let skipped = match skipped {
+                0 => String::new(),
+                1 => "1 octet before the first chunk that could be made out was skipped; ".to_owned(),
+                _ => format!(
+                    "{} before the first chunk that could be made out were skipped; ",
+                    counted(skipped, "octet")
+                ),
+            };
             notes.push(format!(
-                "The stream was joined in the middle of a {side}: {} before the first chunk that could \
-                 be made out were skipped; chunks count from there.",
-                counted(skipped, "octet")
+                "The stream was joined in the middle of a {side}: {skipped}chunks count from there."
             ));
         }
     }

@@ -172,10 +172,18 @@ fn a_joined_event_stream_is_checked_from_the_chunk_on_that_begins_an_event() {
     assert_eq!(exchange.verdicts(), ["unverified", "one"]);
     let exchange =
         midstream().chunk(": alive\n\ndata: y\n\n").chunk(": alive\n\n").args(&["-e", "sse"]).exchange();
-    assert_eq!(exchange.verdicts(), ["one", "unchecked"]);
+    assert_eq!(exchange.verdicts(), ["unverified", "unchecked"]);
+    // A chunk a line: the first may have been lost.
+    let exchange = midstream()
+        .chunk("data: y\n\n")
+        .chunk("event: z\n")
+        .chunk("data: z\n\n")
+        .args(&["-e", "sse"])
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["unverified", "part", "part"]);
     let exchange =
         midstream().chunk("\n\n").chunk(": alive\n\n").chunk("data: z\n\n").args(&["-e", "sse"]).exchange();
-    assert_eq!(exchange.verdicts(), ["unverified", "unverified", "one"]);
+    assert_eq!(exchange.verdicts(), ["unverified", "unchecked", "one"]);
 }
 
 #[test]
@@ -191,6 +199,38 @@ fn octets_lost_in_an_event_stream_leave_chunks_unverified_until_one_begins_an_ev
         .server(LAST)
         .exchange();
     assert_eq!(exchange.verdicts(), ["one", "unverified", "unverified", "one"]);
+    // An empty line that came behind the hole shows where an event begins.
+    let exchange = stream_of("text/event-stream")
+        .server("9\r\ndat")
+        .server_lost(3)
+        .server("b\n\n\r\n")
+        .client_acks()
+        .chunk("data: d\n\n")
+        .server(LAST)
+        .exchange();
+    assert_eq!(exchange.verdicts(), ["unverified", "one"]);
+}
+
+#[test]
+fn behind_lost_octets_a_json_text_counts_where_the_next_one_shows_that_it_stands_alone() {
+    let behind = |chunks: &[&str]| {
+        let mut talk =
+            stream_of("application/json").server("8\r\n{\"a\"").server_lost(2).server("{}\r\n").client_acks();
+        for chunk in chunks {
+            talk = talk.chunk(chunk);
+        }
+        talk.server(LAST).args(&["-e", "json"]).exchange().verdicts()[1..].to_vec()
+    };
+    // Within another text, or within a string of one.
+    assert_eq!(behind(&["{}", "}", "[1]\n", "[2]\n"]), ["unverified", "unverified", "one", "one"]);
+    assert_eq!(behind(&["{},\"b\":{}}", "[1]\n"]), ["unverified", "one"]);
+    assert_eq!(behind(&["{} {}\"}", "[1]\n"]), ["unverified", "one"]);
+    assert_eq!(behind(&["[\",\"] [\"]", "{\"a\":1}", "{\"b\":1}"]), ["unverified", "one", "one"]);
+    // Beside another.
+    assert_eq!(behind(&["{}\n", "{}\n"]), ["one", "one"]);
+    assert_eq!(behind(&["{\"a\":1}", "{\"b\":{}}"]), ["one", "one"]);
+    assert_eq!(behind(&["{\"a\":", "1}\n", "2\n"]), ["part", "part", "one"]);
+    assert_eq!(behind(&["{}\n{}\n", "{}\n"]), ["several", "one"]);
 }
 
 #[test]

@@ -48,6 +48,24 @@ fn leniences_are_said_once_a_stream_with_a_count_and_the_first_frame() {
 }
 
 #[test]
+fn fragments_that_never_become_whole_are_counted() {
+    let mut capture = watch().chunk(event("a")).capture();
+    let whole = run(&capture, &[]);
+    assert_eq!((whole.status, whole.problems()), (0, vec![]));
+    // The flags of the IPv4 header of the last packet: more fragments follow.
+    let (mut at, mut last) = (24, 24);
+    while at < capture.len() {
+        last = at;
+        at += 16 + u32::from_le_bytes(capture[at + 8..at + 12].try_into().unwrap()) as usize;
+    }
+    capture[last + 16 + 6] = 0x20;
+    let seen = run(&capture, &[]);
+    let problem = seen.problem("incomplete-fragments");
+    assert_eq!((problem["count"].as_u64(), problem["frame"].as_u64()), (Some(1), Some(6)));
+    assert_eq!(seen.status, 3, "{}", seen.messages);
+}
+
+#[test]
 fn a_link_that_is_not_supported_is_an_error_that_says_what_to_do() {
     let mut capture = watch().chunk(event("a")).capture();
     capture[20..24].copy_from_slice(&147u32.to_le_bytes());
@@ -93,6 +111,7 @@ fn every_code_of_a_report_is_one_of_the_contract() {
         "trailing-garbage",
         "corrupt-block",
         "cut-packets",
+        "incomplete-fragments",
         "lost-octets",
         "conflicting-overlap",
         "joined-midstream",

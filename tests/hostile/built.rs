@@ -62,6 +62,8 @@ pub struct Plan {
     /// The request has a chunked body of so many octets.
     pub posted: Option<u16>,
     pub interim: bool,
+    /// An event stream begins with a byte order mark.
+    pub mark: bool,
 }
 
 /// An item of a body that must lie in one chunk.
@@ -189,8 +191,9 @@ fn plan() -> impl Strategy<Value = Plan> {
         delimited,
         prop::option::weighted(0.2, 0..200_u16),
         prop::bool::weighted(0.1),
+        prop::bool::weighted(0.2),
     )
-        .prop_map(|(content, parts, cuts, styles, trailers, delimited, posted, interim)| Plan {
+        .prop_map(|(content, parts, cuts, styles, trailers, delimited, posted, interim, mark)| Plan {
             content,
             parts,
             cuts,
@@ -199,6 +202,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             delimited,
             posted,
             interim,
+            mark,
         })
 }
 
@@ -364,6 +368,9 @@ fn chunks(out: &mut Vec<u8>, octets: Vec<u8>, items: Vec<Item>, plan: &Plan) -> 
 
 fn content(plan: &Plan, exchange: usize) -> (Vec<u8>, Vec<Item>) {
     let (mut octets, mut items) = (Vec::new(), Vec::new());
+    if plan.mark && matches!(plan.content, Content::Sse(_)) {
+        octets.extend_from_slice("\u{feff}".as_bytes());
+    }
     for (number, one) in plan.parts.iter().enumerate() {
         part(plan.content, *one, exchange * 100 + number, &mut octets, &mut items);
     }

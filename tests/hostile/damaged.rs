@@ -228,4 +228,14 @@ proptest! {
     fn token_soup_gives_a_report_of_the_schema(moves in moves()) {
         schema::assert_report(&report(&capture(&moves)));
     }
+
+    #[test]
+    fn a_damaged_capture_gives_a_report_of_the_schema(
+        name in prop::sample::select(DAMAGED.to_vec()), damages in damages(),
+    ) {
+        let path = format!("{}/testdata/{name}", env!("CARGO_MANIFEST_DIR"));
+        let mut octets = std::fs::read(path).unwrap();
+        damages.iter().for_each(|one| damage(&mut octets, one));
+        schema::assert_report(&report(&octets));
+    }
 }

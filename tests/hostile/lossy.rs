@@ -256,7 +256,9 @@ proptest! {
         plans in plans(1).prop_map(unambiguous),
         travel in travels(),
         losses in losses(),
-        close in prop::sample::select(vec![Close::ServerFin, Close::ClientFin, Close::Open]),
+        close in prop::sample::select(vec![
+            Close::ServerFin, Close::ClientFin, Close::ServerRst, Close::ClientRst, Close::Open,
+        ]),
     ) {
         check_one(&plans[0], &travel, &losses, close);
     }
@@ -303,6 +305,7 @@ fn each_chunk_lost_alone_leaves_all_others_judged() {
         delimited: Delimited::Chunked,
         posted: None,
         interim: false,
+        mark: false,
     };
     for size in [1, 7, 50, 1000] {
         let travel = Travel { sizes: vec![size], eager: false, doubled: false, swapped: false };

@@ -160,6 +160,42 @@ fn damaged_data_is_an_error_behind_the_packets_before_it() {
     }
 }
 
+/// Gives some octets at a time.
+struct Steps<'o> {
+    octets: &'o [u8],
+    step: usize,
+}
+
+impl Read for Steps<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let step = self.step.min(out.len());
+        self.octets.read(&mut out[..step])
+    }
+}
+
+/// The decoders stop at the fault with all that they unpacked in the same call.
+#[test]
+fn what_is_unpacked_before_a_fault_is_read_however_the_octets_come() {
+    let texts: Vec<String> =
+        (0..4000_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let packets: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
+    let file = plain(&packets);
+    for pack in PACKERS {
+        let mut packed = pack(&file);
+        let from = packed.len() * 9 / 10;
+        packed[from..from + 20].fill(0xff);
+        let reading = try_read(&packed).unwrap();
+        assert!(reading.message().contains("data is damaged"), "{}", reading.message());
+        // Of zstd and lz4, the block with the fault is lost: 64 or 128 KiB.
+        let count = reading.frames.len();
+        assert!(count > 1000, "{count} packets are read before the fault");
+        for step in [1, 700, 5000] {
+            let pipe = Steps { octets: &packed, step };
+            assert_eq!(try_read_from(pipe, &Limits::default()).unwrap(), reading);
+        }
+    }
+}
+
 #[test]
 fn zstd_windows_reach_128_mib() {
     let mut packed = zstd(&plain(&[b"one"]));

@@ -88,7 +88,7 @@ fn spans(reading: &Reading) -> Vec<std::ops::Range<u64>> {
     items
         .filter_map(|item| match item {
             EventItem::Event { span, .. } => Some(span.clone()),
-            EventItem::Invalid { .. } | EventItem::Filler { .. } => None,
+            EventItem::Invalid { .. } | EventItem::Filler { .. } | EventItem::Rest { .. } => None,
         })
         .collect()
 }
@@ -101,7 +101,7 @@ fn invalid(reading: &Reading) -> (u64, u64, &str, bool) {
             assert!(span.contains(at));
             Some((span.start, *at, message.as_str(), *well_formed))
         }
-        EventItem::Event { .. } | EventItem::Filler { .. } => None,
+        EventItem::Event { .. } | EventItem::Filler { .. } | EventItem::Rest { .. } => None,
     });
     let found = invalid.next().expect("an invalid item");
     assert_eq!(invalid.next(), None);

@@ -43,6 +43,15 @@ fn who_left_first_is_told_by_frame_numbers() {
     assert_eq!(ends(&conversation), ["0 response ends Truncated @8"]);
 }
 
+/// An aggregate of IEEE 802.11 carries several packets in a frame.
+#[test]
+fn of_two_fins_in_one_frame_the_first_in_it_counts() {
+    let conversation = watch().with(Part::Fin(Forward, 8)).with(Part::Fin(Backward, 8));
+    assert_eq!(ends(&conversation), ["0 response ends Aborted @8"]);
+    let conversation = watch().with(Part::Fin(Backward, 8)).with(Part::Fin(Forward, 8));
+    assert_eq!(ends(&conversation), ["0 response ends Truncated @8"]);
+}
+
 #[test]
 fn what_comes_behind_the_receivers_fin_is_read_on() {
     let conversation = watch().client_fin().server("5\r\nhello\r\n").server("0\r\n\r\n").server_fin();

@@ -324,6 +324,16 @@ fn lengths_that_differ_break_the_body() {
     );
 }
 
+/// What lay behind the limit in the same segment was dropped in silence.
+#[test]
+fn a_start_line_over_the_limit_is_too_long_wherever_segments_end() {
+    let line = format!("HTTP/1.1 200 {}\r\n\r\n", "y".repeat(64 << 10));
+    let conversation = talk().client(GET).server(&line).server("5\r\nhello\r\n").server("0\r\n\r\n");
+    let told = conversation.read(|_| false);
+    assert!(told.contains(&"incomplete response @2".to_owned()), "{told:?}");
+    assert_eq!(conversation.read(|_| true), told);
+}
+
 #[test]
 fn a_head_may_have_sixty_four_kibibytes() {
     let head = |octets: usize| {
