@@ -240,10 +240,12 @@ impl Framer {
     /// * The fields of an event stream may belong to a block that began before:
     ///   an event begins behind an empty line only.
     /// * A line of JSON can't hold a second text, so that one which ends with
-    ///   its line began with it; and a watch event shows what it is.
+    ///   its line began with it; and a watch event, in JSON or in protobuf,
+    ///   shows what it is.
     pub fn resume_amid(&mut self, offset: u64) {
         match &mut self.machine {
             Machine::Watch(texts) => texts.resume(),
+            Machine::WatchProtobuf(frames) => frames.resume(),
             Machine::Json(texts) => texts.resume_amid(),
             Machine::Ndjson(lines) => lines.resume(),
             Machine::Sse(stream) => stream.resume_amid(offset),
