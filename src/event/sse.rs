@@ -16,6 +16,8 @@
 
 use std::ops::Range;
 
+use smol_str::SmolStr;
+
 use memchr::{memchr, memchr2};
 
 use super::kept::{Head, Literal};
@@ -279,13 +281,13 @@ impl EventStream {
         let span = block.start..end;
         let item = if block.data {
             let event_type = match self.event.whole() {
-                Some(b"") => Some("message".to_owned()),
+                Some(b"") => Some(SmolStr::new_static("message")),
                 name => name.map(text),
             };
             let summary = Summary {
                 event_type,
                 id: self.id.whole().filter(|_| block.id).map(text),
-                data: Some(self.data.characters()),
+                data: Some(self.data.characters().into()),
                 ..Summary::default()
             };
             EventItem::Event { span, summary: Box::new(summary) }
@@ -299,8 +301,8 @@ impl EventStream {
 }
 
 /// Octets of a stream as text.
-fn text(octets: &[u8]) -> String {
-    String::from_utf8_lossy(octets).into_owned()
+fn text(octets: &[u8]) -> SmolStr {
+    String::from_utf8_lossy(octets).into()
 }
 
 /// What may be the rest of an event whose beginning was lost.

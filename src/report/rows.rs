@@ -194,10 +194,10 @@ fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String {
 fn object_cell(events: &[std::sync::Arc<Event>]) -> String {
     let name = |event: &Event| {
         let summary = &event.summary;
-        let mut text = summary.kind.clone().unwrap_or_default();
+        let mut text = summary.kind.as_deref().unwrap_or_default().to_owned();
         let named = match (&summary.namespace, &summary.name) {
             (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
-            (None, Some(name)) => name.clone(),
+            (None, Some(name)) => name.to_string(),
             (Some(namespace), None) => format!("{namespace}/"),
             (None, None) => String::new(),
         };
@@ -215,11 +215,10 @@ fn object_cell(events: &[std::sync::Arc<Event>]) -> String {
 
 /// `231`, or `231–239` of several events.
 fn version_cell(events: &[std::sync::Arc<Event>]) -> String {
-    let version = |event: &Event| event.summary.resource_version.clone();
-    let mut versions = events.iter().filter_map(|event| version(event));
+    let mut versions = events.iter().filter_map(|event| event.summary.resource_version.as_deref());
     let Some(first) = versions.next() else { return String::new() };
     let last = versions.next_back().filter(|last| *last != first);
-    let text = last.map_or_else(|| first.clone(), |last| format!("{first}–{last}"));
+    let text = last.map_or_else(|| first.to_owned(), |last| format!("{first}–{last}"));
     fit(&printable(&text), 24).into_owned()
 }
 

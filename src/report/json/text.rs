@@ -11,6 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
+use smol_str::SmolStr;
 
 use crate::report::figures::{TimeText, append_number};
 use crate::report::payload::Excerpt;
@@ -275,7 +276,7 @@ impl JsonText {
     }
 
     /// A member with a list of pairs of a name and a value, or null.
-    pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(String, String)]>) {
+    pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(SmolStr, SmolStr)]>) {
         self.key(key);
         let Some(fields) = fields else {
             return self.raw("null");
