@@ -6,33 +6,51 @@ use crate::units::Timestamp;
 const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// Appends a number in decimal.
-#[inline]
 pub(crate) fn append_number(out: &mut Vec<u8>, number: u64) {
     match number {
         // A number below 10 fits an octet.
         0..10 => out.push(b'0' + number as u8),
-        10..EIGHT_DIGITS => {
+        10..100 => out.extend_from_slice(&two_digits(number)),
+        100..1000 => {
+            let [tens, ones] = two_digits(number % 100);
+            out.extend_from_slice(&[b'0' + (number / 100) as u8, tens, ones]);
+        }
+        1000..10_000 => {
+            let ([a, b], [c, d]) = (two_digits(number / 100), two_digits(number % 100));
+            out.extend_from_slice(&[a, b, c, d]);
+        }
+        10_000..EIGHT_DIGITS => {
             let digits = eight_digits(number);
             // Zeros in front: the lowest octets, eight bits each.
             append_last(out, digits, 8 - digits.trailing_zeros() / 8);
         }
-        _ => {
-            append_number(out, number / EIGHT_DIGITS);
-            append_last(out, eight_digits(number % EIGHT_DIGITS), 8);
-        }
+        _ => append_large(out, number),
     }
+}
+
+#[cold]
+fn append_large(out: &mut Vec<u8>, number: u64) {
+    append_number(out, number / EIGHT_DIGITS);
+    append_last(out, eight_digits(number % EIGHT_DIGITS), 8);
+}
+
+/// The digits of a number below 100.
+const fn two_digits(number: u64) -> [u8; 2] {
+    // Each fits an octet.
+    let tens = (number * 103 >> 10) as u8;
+    [b'0' + tens, b'0' + number as u8 - 10 * tens]
 }
 
 /// Appends a number of at most `width` digits with zeros in front up to
 /// `width` digits (at most 20).
-#[inline]
 fn append_padded(out: &mut Vec<u8>, number: u64, width: u32) {
-    if width > 8 {
+    let behind = if width > 8 {
         append_padded(out, number / EIGHT_DIGITS, width - 8);
-        append_last(out, eight_digits(number % EIGHT_DIGITS), 8);
+        8
     } else {
-        append_last(out, eight_digits(number), width);
-    }
+        width
+    };
+    append_last(out, eight_digits(number % EIGHT_DIGITS), behind);
 }
 
 /// The digits of a number below 10^8, one an octet, the first one lowest.
