@@ -114,6 +114,14 @@ impl Head {
             return HeadStep::TooLong;
         }
         let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+        if self.octets.is_empty()
+            && let Some((side, count)) = self.start_line.plain(octets)
+        {
+            self.take(piece, count);
+            self.end_line();
+            self.side = Some(side);
+            return HeadStep::StartLine(side);
+        }
         let mut count = 0;
         while let Some((&octet, rest)) = octets.get(count..).and_then(<[u8]>::split_first) {
             count += 1;
