@@ -353,8 +353,9 @@ fn chunks(out: &mut Vec<u8>, octets: Vec<u8>, items: Vec<Item>, plan: &Plan) -> 
     let last = out.len();
     let last_line = if plan.trailers == 2 { "00;end\r\n" } else { "0\r\n" }.to_owned();
     out.extend_from_slice(last_line.as_bytes());
-    let trailers: chunkscope::http::Fields =
-        (0..plan.trailers).map(|number| (format!("X-{number}").into(), format!("v {number}").into())).collect();
+    let trailers: chunkscope::http::Fields = (0..plan.trailers)
+        .map(|number| (format!("X-{number}").into(), format!("v {number}").into()))
+        .collect();
     for (name, value) in &trailers {
         out.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }

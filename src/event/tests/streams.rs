@@ -23,7 +23,11 @@ fn naive(body: &[u8]) -> Vec<EventItem> {
                 Some(data) => EventItem::Event {
                     span,
                     summary: Box::new(Summary {
-                        event_type: Some(if name.is_empty() { "message".into() } else { name.as_str().into() }),
+                        event_type: Some(if name.is_empty() {
+                            "message".into()
+                        } else {
+                            name.as_str().into()
+                        }),
                         id: id.take(),
                         data: Some(data.chars().take(120).collect()),
                         ..Summary::default()
@@ -77,7 +81,10 @@ fn events(body: &str) -> Vec<(std::ops::Range<u64>, SmolStr, Option<SmolStr>, Sm
     everyhow(Kind::Sse, body.as_bytes()).items.into_iter().filter_map(event).collect()
 }
 
-fn message(span: std::ops::Range<u64>, data: &str) -> (std::ops::Range<u64>, SmolStr, Option<SmolStr>, SmolStr) {
+fn message(
+    span: std::ops::Range<u64>,
+    data: &str,
+) -> (std::ops::Range<u64>, SmolStr, Option<SmolStr>, SmolStr) {
     (span, "message".into(), None, data.into())
 }
 
@@ -100,10 +107,7 @@ fn the_lf_of_the_last_crlf_belongs_to_nothing() {
 #[test]
 fn the_fields_of_an_event() {
     let full = "event: tick\nid: 7\nretry: 10\ndata: {\"a\":\ndata:1}\nother: x\n\n";
-    assert_eq!(
-        events(full),
-        [(0..full.len() as u64, "tick".into(), Some("7".into()), "{\"a\":\n1}".into())]
-    );
+    assert_eq!(events(full), [(0..full.len() as u64, "tick".into(), Some("7".into()), "{\"a\":\n1}".into())]);
     // The examples of WHATWG HTML 9.2.6.
     assert_eq!(events("data: YHOO\ndata: +2\ndata: 10\n\n"), [message(0..30, "YHOO\n+2\n10")]);
     assert_eq!(
@@ -123,10 +127,7 @@ fn the_fields_of_an_event() {
 #[test]
 fn the_last_field_of_a_name_counts() {
     let body = "event: a\nevent: b\nid: 1\nid: 2\ndata\n\nevent: c\nevent\ndata\n\n";
-    assert_eq!(
-        events(body),
-        [(0..36, "b".into(), Some("2".into()), "".into()), message(36..57, "")]
-    );
+    assert_eq!(events(body), [(0..36, "b".into(), Some("2".into()), "".into()), message(36..57, "")]);
 }
 
 #[test]
