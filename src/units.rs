@@ -1,7 +1,7 @@
 //! Frame numbers, times and offsets: the units that the layers share.
 
 use std::fmt;
-use std::num::NonZeroU64;
+use std::num::{NonZeroU8, NonZeroU64};
 
 /// A packet's number in its capture, from 1, as Wireshark's `frame.number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,8 +37,9 @@ pub struct Timestamp {
     seconds: i64,
     /// In units of 10^-decimals, below 10^decimals.
     fraction: u64,
-    /// At most 19.
-    decimals: u8,
+    /// One more than its decimals, of which there are at most 19: so an
+    /// `Option` of a time, which each stamp has, is no larger than a time.
+    resolution: NonZeroU8,
 }
 
 impl Timestamp {
@@ -57,7 +58,8 @@ impl Timestamp {
         }
         let second = 10u64.pow(u32::from(decimals));
         let carry = i64::try_from(fraction / second).unwrap_or(i64::MAX);
-        Self { seconds: seconds.saturating_add(carry), fraction: fraction % second, decimals }
+        let resolution = NonZeroU8::MIN.saturating_add(decimals);
+        Self { seconds: seconds.saturating_add(carry), fraction: fraction % second, resolution }
     }
 
     /// Whole seconds since 1970 (floor).
@@ -75,7 +77,7 @@ impl Timestamp {
     /// Decimals of the fraction.
     #[must_use]
     pub const fn decimals(self) -> u8 {
-        self.decimals
+        self.resolution.get() - 1
     }
 
     /// The time since `earlier`, in nanoseconds (toward zero); negative where
@@ -86,10 +88,11 @@ impl Timestamp {
     }
 
     fn nanos(self) -> i128 {
-        let fraction = if self.decimals <= 9 {
-            u128::from(self.fraction) * 10u128.pow(9 - u32::from(self.decimals))
+        let decimals = u32::from(self.decimals());
+        let fraction = if decimals <= 9 {
+            u128::from(self.fraction) * 10u128.pow(9 - decimals)
         } else {
-            u128::from(self.fraction) / 10u128.pow(u32::from(self.decimals) - 9)
+            u128::from(self.fraction) / 10u128.pow(decimals - 9)
         };
         i128::from(self.seconds) * 1_000_000_000 + i128::try_from(fraction).unwrap_or(0)
     }
@@ -123,8 +126,8 @@ impl fmt::Display for Timestamp {
             second / 60 % 60,
             second % 60
         )?;
-        if self.decimals > 0 {
-            write!(f, ".{:0width$}", self.fraction, width = usize::from(self.decimals))?;
+        if self.decimals() > 0 {
+            write!(f, ".{:0width$}", self.fraction, width = usize::from(self.decimals()))?;
         }
         f.write_str("Z")
     }

@@ -295,6 +295,10 @@ impl Decoder {
         let State::Size(line) = &mut self.state else {
             return None;
         };
+        if let Some((size, count)) = line.plain(&piece.bytes) {
+            self.begin_size_line(piece, count);
+            return self.sized(size);
+        }
         let mut count = 0;
         let mut step = SizeStep::More;
         let mut at_fault = 0;
@@ -312,15 +316,8 @@ impl Decoder {
                 }
             }
         }
-        if self.record.size_line.is_empty() {
-            self.record.at = piece.at;
-        }
-        self.record.size_line.extend_from_slice(piece.bytes.get(..count).unwrap_or_default());
-        if count > 0 {
-            self.record.arrived(count as u64, &piece.stamp);
-        }
         let stamp = piece.stamp;
-        pieces::skip(piece, count);
+        self.begin_size_line(piece, count);
         match step {
             SizeStep::More => None,
             SizeStep::Fault(fault) => {
@@ -336,19 +333,38 @@ impl Decoder {
                     self.remarks.push((Lenience::BareLfInChunks, stamp));
                 }
                 self.record.bare_lf = bare_lf;
-                self.record.size = size;
-                self.record.offset = self.offset;
-                if size == 0 {
-                    self.state = State::Trailer { octets: Vec::new(), line: 0 };
-                    return self.remark();
-                }
-                self.state = State::Payload { left: size };
-                self.index = self.index.saturating_add(1);
-                let room = usize::try_from(size).unwrap_or(usize::MAX).min(self.keep_payload).min(FIRST_ROOM);
-                self.record.payload.reserve_exact(room);
-                Some(Step::Token(ChunkToken::Begin { index: self.index, offset: self.offset, size }))
+                self.sized(size)
             }
         }
+    }
+
+    /// Takes the first `count` octets of a piece as a part of the size line.
+    fn begin_size_line(&mut self, piece: &mut Piece<'_>, count: usize) {
+        if self.record.size_line.is_empty() {
+            self.record.at = piece.at;
+        }
+        self.record.size_line.extend_from_slice(piece.bytes.get(..count).unwrap_or_default());
+        if count > 0 {
+            self.record.arrived(count as u64, &piece.stamp);
+        }
+        pieces::skip(piece, count);
+    }
+
+    /// The size line is whole.
+    fn sized<'a>(&mut self, size: u64) -> Option<Step<'a>> {
+        self.record.size = size;
+        self.record.offset = self.offset;
+        if size == 0 {
+            self.state = State::Trailer { octets: Vec::new(), line: 0 };
+            return self.remark();
+        }
+        self.state = State::Payload { left: size };
+        self.index = self.index.saturating_add(1);
+        if self.keep_payload > 0 {
+            let room = usize::try_from(size).unwrap_or(usize::MAX).min(self.keep_payload).min(FIRST_ROOM);
+            self.record.payload.reserve_exact(room);
+        }
+        Some(Step::Token(ChunkToken::Begin { index: self.index, offset: self.offset, size }))
     }
 
     fn payload<'a>(&mut self, part: Piece<'a>, len: u64) -> ChunkToken<'a> {
@@ -370,6 +386,13 @@ impl Decoder {
         let State::Closing(cr) = self.state else {
             return None;
         };
+        if matches!(cr, Cr::Awaited) && piece.bytes.starts_with(b"\r\n") {
+            // Both at once, as they nearly always come.
+            self.record.arrived(2, &piece.stamp);
+            pieces::skip(piece, 2);
+            self.state = State::Size(SizeLine::new(self.size_line_limit));
+            return Some(Step::Token(self.end(Closing::CrLf, false)));
+        }
         let octet = piece.bytes.first().copied()?;
         let closing = match (cr, octet) {
             (Cr::Awaited, b'\r') => {
@@ -451,22 +474,25 @@ impl Decoder {
     }
 
     fn end(&mut self, closing: Closing, unfinished: bool) -> ChunkToken<'static> {
-        let record = mem::take(&mut self.record);
-        let (first, last) = record.times.unwrap_or((Stamp::untimed(0), Stamp::untimed(0)));
-        ChunkToken::End(Box::new(Chunk {
+        let record = &mut self.record;
+        let (first, last) = record.times.take().unwrap_or((Stamp::untimed(0), Stamp::untimed(0)));
+        let chunk = Chunk {
             index: self.index,
-            size_line: record.size_line,
+            size_line: mem::take(&mut record.size_line),
             size: record.size,
             offset: record.offset,
             received: record.received,
             closing,
             unfinished,
             at: record.at,
-            trail: record.trail,
+            trail: mem::take(&mut record.trail),
             first,
             last,
-            payload: record.payload,
-        }))
+            payload: mem::take(&mut record.payload),
+        };
+        record.bare_lf = false;
+        record.received = 0;
+        ChunkToken::End(Box::new(chunk))
     }
 
     /// The last chunk with the whole lines of its trailer section.

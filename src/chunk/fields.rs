@@ -4,6 +4,7 @@
 //! line, as tolerant receivers do, and each liberty is said.
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 use super::Lenience;
 
@@ -11,7 +12,7 @@ use super::Lenience;
 #[derive(Debug, Default)]
 pub(crate) struct FieldLines {
     /// Names and values, in order.
-    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) fields: Vec<(SmolStr, SmolStr)>,
     /// Where the lines leave the grammar, with the offset of the line.
     pub(crate) remarks: SmallVec<[(Lenience, usize); 1]>,
 }
@@ -40,11 +41,11 @@ pub(crate) fn parse(lines: &[u8]) -> FieldLines {
 
 /// What httparse reads of at most `MOST` field lines; `None` where they don't
 /// end in an empty line.
-fn strict<const MOST: usize>(lines: &[u8]) -> Result<Option<Vec<(String, String)>>, httparse::Error> {
+fn strict<const MOST: usize>(lines: &[u8]) -> Result<Option<Vec<(SmolStr, SmolStr)>>, httparse::Error> {
     let mut slots = [httparse::EMPTY_HEADER; MOST];
     Ok(match httparse::parse_headers(lines, &mut slots)? {
         httparse::Status::Complete((_, headers)) => {
-            Some(headers.iter().map(|header| (header.name.to_owned(), text(header.value))).collect())
+            Some(headers.iter().map(|header| (header.name.into(), text(header.value))).collect())
         }
         httparse::Status::Partial => None,
     })
@@ -65,10 +66,8 @@ fn tolerant(lines: &[u8]) -> FieldLines {
             match read.fields.last_mut() {
                 // RFC 9112 §5.2: a fold is one space.
                 Some((_, value)) => {
-                    if !value.is_empty() && !folded.is_empty() {
-                        value.push(' ');
-                    }
-                    value.push_str(&folded);
+                    let between = if value.is_empty() || folded.is_empty() { "" } else { " " };
+                    *value = SmolStr::from_iter([value.as_str(), between, &folded]);
                     read.remarks.push((Lenience::ObsFold, start));
                 }
                 // RFC 9112 §2.2: such a line before the first field is consumed
@@ -143,24 +142,21 @@ pub(crate) const fn is_token(octet: u8) -> bool {
 }
 
 /// Octets as a string; those that aren't UTF-8 as U+FFFD.
-pub(crate) fn text(octets: &[u8]) -> String {
-    match std::str::from_utf8(octets) {
-        Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(octets).into_owned(),
-    }
+pub(crate) fn text(octets: &[u8]) -> SmolStr {
+    String::from_utf8_lossy(octets).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(lines: &str) -> (Vec<(String, String)>, Vec<Lenience>) {
+    fn read(lines: &str) -> (Vec<(SmolStr, SmolStr)>, Vec<Lenience>) {
         let read = parse(lines.as_bytes());
         (read.fields, read.remarks.iter().map(|(lenience, _)| *lenience).collect())
     }
 
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
+    fn pair(name: &str, value: &str) -> (SmolStr, SmolStr) {
+        (name.into(), value.into())
     }
 
     #[test]

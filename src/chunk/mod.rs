@@ -16,6 +16,7 @@ pub(crate) mod size_line;
 mod tests;
 
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 pub use decoder::{Decoder, Step};
 
@@ -135,7 +136,7 @@ pub struct LastChunk {
     /// When its last octet that was received arrived.
     pub last: Stamp,
     /// The trailer fields.
-    pub trailers: Vec<(String, String)>,
+    pub trailers: Vec<(SmolStr, SmolStr)>,
 }
 
 /// What a chunked body consists of, in order.

@@ -83,6 +83,28 @@ impl SizeLine {
         Self { state: State::Start, size: 0, significant: 0, len: 0, limit }
     }
 
+    /// Reads the whole line at once, if it is all there and has nothing but
+    /// digits and CRLF, as nearly all have: the size, and how long the line is.
+    pub(crate) fn plain(&self, octets: &[u8]) -> Option<(u64, usize)> {
+        if self.len > 0 {
+            return None;
+        }
+        let mut size = 0;
+        for (count, &octet) in octets.iter().enumerate().take(usize::from(DIGITS) + 1) {
+            let digit = match octet {
+                b'0'..=b'9' => octet - b'0',
+                b'a'..=b'f' | b'A'..=b'F' => (octet | 0x20) - b'a' + 10,
+                b'\r' if count > 0 && octets.get(count + 1) == Some(&b'\n') && count + 2 <= self.limit => {
+                    return Some((size, count + 2));
+                }
+                _ => return None,
+            };
+            // The seventeenth octet is no digit, or the line isn't read here.
+            size = size << 4 | u64::from(digit);
+        }
+        None
+    }
+
     /// Takes the next octet.
     pub(crate) fn push(&mut self, octet: u8) -> SizeStep {
         if self.len >= self.limit {

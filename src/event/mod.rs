@@ -36,6 +36,8 @@ mod watch;
 
 use std::ops::Range;
 
+use smol_str::SmolStr;
+
 use self::ndjson::Lines;
 use self::protobuf::Frames;
 use self::sse::EventStream;
@@ -76,26 +78,27 @@ impl Kind {
     }
 }
 
-/// What reports show of an event. Unknown is `None`.
+/// What reports show of an event. Unknown is `None`. Short names, as most are,
+/// take no memory of their own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Summary {
     /// `type` of a watch event; the event field of an `sse` event.
-    pub event_type: Option<String>,
+    pub event_type: Option<SmolStr>,
     /// `object.apiVersion`.
-    pub api_version: Option<String>,
+    pub api_version: Option<SmolStr>,
     /// `object.kind`.
-    pub kind: Option<String>,
+    pub kind: Option<SmolStr>,
     /// `object.metadata.namespace`.
-    pub namespace: Option<String>,
+    pub namespace: Option<SmolStr>,
     /// `object.metadata.name`.
-    pub name: Option<String>,
+    pub name: Option<SmolStr>,
     /// `object.metadata.resourceVersion`.
-    pub resource_version: Option<String>,
+    pub resource_version: Option<SmolStr>,
     /// The last event ID field of an `sse` event.
-    pub id: Option<String>,
+    pub id: Option<SmolStr>,
     /// The first 120 characters of the data of an `sse` event, or of the text
     /// of a `json` or `ndjson` one.
-    pub data: Option<String>,
+    pub data: Option<SmolStr>,
 }
 
 /// Something that a framer read in a body.

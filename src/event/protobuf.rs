@@ -21,6 +21,8 @@
 
 use std::ops::Range;
 
+use smol_str::SmolStr;
+
 use super::kept::Literal;
 use super::watch::TYPES;
 use super::{EventItem, OpenItem, Summary, advance, fault, swallow};
@@ -429,7 +431,7 @@ impl Message {
         }
     }
 
-    fn field(&mut self, text: Text) -> Option<&mut Option<String>> {
+    fn field(&mut self, text: Text) -> Option<&mut Option<SmolStr>> {
         Some(match text {
             Text::Type => return None,
             Text::ApiVersion => &mut self.summary.api_version,
@@ -445,12 +447,12 @@ impl Message {
     fn text(&mut self, text: Text) {
         let whole = self.literal.whole();
         let found = whole.and_then(|octets| std::str::from_utf8(octets).ok()).filter(|text| !text.is_empty());
-        let found = found.map(str::to_owned);
+        let found = found.map(SmolStr::from);
         self.literal.clear();
         if text == Text::Type {
             let found = found.unwrap_or_default();
             let known = TYPES.into_iter().find(|known| **known == found);
-            self.event_type = known.map_or(Type::Other(found), Type::Known);
+            self.event_type = known.map_or_else(|| Type::Other(found.into()), Type::Known);
         } else if let Some(place) = self.field(text) {
             *place = found;
         }
@@ -485,7 +487,7 @@ impl Message {
         }
         let mut summary = Box::<Summary>::default();
         if let (true, Type::Known(known)) = (summarises, self.event_type) {
-            *summary = Summary { event_type: Some(known.to_owned()), ..self.summary };
+            *summary = Summary { event_type: Some(known.into()), ..self.summary };
         }
         EventItem::Event { span, summary }
     }

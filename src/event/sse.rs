@@ -13,6 +13,8 @@
 //! of a block, nothing counts up to the first empty line. Of lines of any
 //! length only what is shown is kept.
 
+use smol_str::SmolStr;
+
 use memchr::{memchr, memchr2};
 
 use super::kept::{Head, Literal};
@@ -287,13 +289,13 @@ impl EventStream {
             EventItem::Rest { span: amid.start..end }
         } else if block.data {
             let event_type = match self.event.whole() {
-                Some(b"") => Some("message".to_owned()),
+                Some(b"") => Some(SmolStr::new_static("message")),
                 name => name.map(text),
             };
             let summary = Summary {
                 event_type,
                 id: self.id.whole().filter(|_| block.id).map(text),
-                data: Some(self.data.characters()),
+                data: Some(self.data.characters().into()),
                 ..Summary::default()
             };
             EventItem::Event { span, summary: Box::new(summary) }
@@ -307,6 +309,6 @@ impl EventStream {
 }
 
 /// Octets of a stream as text.
-fn text(octets: &[u8]) -> String {
-    String::from_utf8_lossy(octets).into_owned()
+fn text(octets: &[u8]) -> SmolStr {
+    String::from_utf8_lossy(octets).into()
 }

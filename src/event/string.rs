@@ -11,6 +11,7 @@
 //! grammar allows them (RFC 8259 §8.2).
 
 use memchr::memchr;
+use smol_str::SmolStr;
 
 /// Where in a string's content the last slice ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,13 +102,13 @@ pub(super) fn read_plain(rest: &mut &[u8]) -> bool {
 
 /// The string that a literal's content stands for. A surrogate without its
 /// other half becomes U+FFFD.
-pub(super) fn decode(literal: &[u8]) -> String {
+pub(super) fn decode(literal: &[u8]) -> SmolStr {
     if memchr(b'\\', literal).is_none() {
         return plain(literal);
     }
     let quoted = [b"\"", literal, b"\""].concat();
-    if let Ok(text) = serde_json::from_slice(&quoted) {
-        return text;
+    if let Ok(text) = serde_json::from_slice::<String>(&quoted) {
+        return text.into();
     }
     // serde_json refuses half a surrogate pair, which the grammar allows.
     let mut text = String::new();
@@ -128,15 +129,15 @@ pub(super) fn decode(literal: &[u8]) -> String {
         rest = escape.get(length..).unwrap_or_default();
     }
     text.push_str(&plain(rest));
-    text
+    text.into()
 }
 
 /// A literal's content without escapes as a string. That it is UTF-8 was seen
 /// when it was read, but for what stands beside a fault.
-fn plain(octets: &[u8]) -> String {
+fn plain(octets: &[u8]) -> SmolStr {
     match std::str::from_utf8(octets) {
-        Ok(text) => text.to_owned(),
-        Err(_) => String::from_utf8_lossy(octets).into_owned(),
+        Ok(text) => text.into(),
+        Err(_) => String::from_utf8_lossy(octets).into(),
     }
 }
 

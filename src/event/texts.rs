@@ -255,7 +255,7 @@ impl Subject for AnyText {
     }
 
     fn whole(&mut self, span: Range<u64>) -> EventItem {
-        let data = self.summarises.then(|| self.head.characters());
+        let data = self.summarises.then(|| self.head.characters().into());
         EventItem::Event { span, summary: Box::new(Summary { data, ..Summary::default() }) }
     }
 }

@@ -11,6 +11,8 @@
 
 use std::ops::Range;
 
+use smol_str::SmolStr;
+
 use super::json::{Listener, Shape};
 use super::kept::Literal;
 use super::string::decode;
@@ -69,7 +71,7 @@ enum Type {
     /// Another string; `None` if it is too long to show.
     Unknown {
         at: u64,
-        found: Option<String>,
+        found: Option<SmolStr>,
     },
     Shaped {
         at: u64,
@@ -101,7 +103,7 @@ impl WatchEvent {
     }
 
     /// The place of a member's value in the summary.
-    fn field(&mut self, member: Member) -> Option<&mut Option<String>> {
+    fn field(&mut self, member: Member) -> Option<&mut Option<SmolStr>> {
         match member {
             Member::ApiVersion => Some(&mut self.summary.api_version),
             Member::Kind => Some(&mut self.summary.kind),
@@ -191,7 +193,7 @@ impl Subject for WatchEvent {
         }
         let mut summary = std::mem::take(&mut self.summary);
         if let (true, Type::Known(kind)) = (self.summarises, &self.kind) {
-            summary.event_type = Some((*kind).to_owned());
+            summary.event_type = Some(SmolStr::new_static(kind));
         }
         EventItem::Event { span, summary: Box::new(summary) }
     }

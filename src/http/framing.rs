@@ -183,11 +183,11 @@ mod tests {
     use super::*;
 
     fn fields(fields: &[(&str, &str)]) -> Option<Fields> {
-        Some(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect())
+        Some(fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect())
     }
 
     fn response(status: u16, list: &[(&str, &str)]) -> ResponseHead {
-        let version = Some("HTTP/1.1".to_owned());
+        let version = Some("HTTP/1.1".into());
         ResponseHead { status: Some(status), version, fields: fields(list), ..Default::default() }
     }
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_coding_in_http_1_0_is_read_and_said() {
         let mut head = response(200, &[("Transfer-Encoding", "chunked")]);
-        head.version = Some("HTTP/1.0".to_owned());
+        head.version = Some("HTTP/1.0".into());
         let delimiter = of_response(&head, Method::Other);
         assert_eq!(delimiter.framing, Ok(Framing::Chunked));
         assert_eq!(delimiter.remarks.as_slice(), [Lenience::CodingInHttp10]);

@@ -4,7 +4,10 @@
 //! Each octet is looked at once while the head grows; it is parsed when its
 //! empty line is there, or when it is clear that it never comes.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 use super::start_line::{LineStep, StartLine};
 use super::{Fields, RequestHead, ResponseHead, Side};
@@ -111,6 +114,14 @@ impl Head {
             return HeadStep::TooLong;
         }
         let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+        if self.octets.is_empty()
+            && let Some((side, count)) = self.start_line.plain(octets)
+        {
+            self.take(piece, count);
+            self.end_line();
+            self.side = Some(side);
+            return HeadStep::StartLine(side);
+        }
         let mut count = 0;
         while let Some((&octet, rest)) = octets.get(count..).and_then(<[u8]>::split_first) {
             count += 1;
@@ -220,7 +231,7 @@ impl Head {
         if target.contains(' ') {
             remarks.extend(self.first().map(|stamp| (Lenience::SpaceInTarget, stamp)));
         }
-        let [method, target, version] = [method, target, version].map(|word| Some(word.to_owned()));
+        let [method, target, version] = [method, target, version].map(|word| Some(SmolStr::new(word)));
         let head = RequestHead { method, target, version, fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
@@ -234,9 +245,9 @@ impl Head {
     pub(super) fn response(&self) -> Said<ResponseHead> {
         let (line, fields, remarks) = self.lines();
         let mut words = line.splitn(3, ' ');
-        let version = words.next().map(str::to_owned);
+        let version = words.next().map(SmolStr::new);
         let status = words.next().and_then(|status| status.parse().ok());
-        let reason = Some(words.next().unwrap_or_default().trim_end().to_owned());
+        let reason = Some(words.next().unwrap_or_default().trim_end().into());
         let head = ResponseHead { status, reason, version, fields, stamp: self.first() };
         let head = if self.side.is_some() {
             head
@@ -247,11 +258,11 @@ impl Head {
     }
 
     /// The start line without its end, the fields, and what is to be said.
-    fn lines(&self) -> (String, Option<Fields>, Remarks) {
+    fn lines(&self) -> (Cow<'_, str>, Option<Fields>, Remarks) {
         let whole = self.octets.get(..self.line).unwrap_or_default();
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
-        let line = fields::text(fields::without_end(line));
+        let line = String::from_utf8_lossy(fields::without_end(line));
         let read = fields::parse(rest);
         let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
         let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));

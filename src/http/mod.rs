@@ -31,6 +31,8 @@ mod tests;
 
 use std::net::SocketAddr;
 
+use smol_str::SmolStr;
+
 use crate::chunk::{ChunkToken, FramingFault, Lenience};
 use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
@@ -60,17 +62,17 @@ pub enum Side {
 }
 
 /// Header fields in order, as received; a fold is one space.
-pub type Fields = Vec<(String, String)>;
+pub type Fields = Vec<(SmolStr, SmolStr)>;
 
 /// A request's head. What was not captured is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestHead {
     /// `GET`.
-    pub method: Option<String>,
+    pub method: Option<SmolStr>,
     /// The request target as written.
-    pub target: Option<String>,
+    pub target: Option<SmolStr>,
     /// `HTTP/1.1`.
-    pub version: Option<String>,
+    pub version: Option<SmolStr>,
     /// The header fields.
     pub fields: Option<Fields>,
     /// The frame and time of its first octet.
@@ -83,9 +85,9 @@ pub struct ResponseHead {
     /// The status code.
     pub status: Option<u16>,
     /// The reason phrase, empty where there is none.
-    pub reason: Option<String>,
+    pub reason: Option<SmolStr>,
     /// `HTTP/1.1`.
-    pub version: Option<String>,
+    pub version: Option<SmolStr>,
     /// The header fields.
     pub fields: Option<Fields>,
     /// The frame and time of its first octet.

@@ -55,6 +55,39 @@ impl StartLine {
         }
     }
 
+    /// Whose start line the first line of `octets` is, if it is all there and
+    /// plain, as nearly all are: a method in capitals and a target without
+    /// blanks, or a status line with a blank behind the status. Nothing of it
+    /// may have been pushed. Also how long the line is, its end included.
+    pub(super) fn plain(&self, octets: &[u8]) -> Option<(Side, usize)> {
+        let (line, _) = octets.split_at_checked(memchr::memchr(b'\n', octets)? + 1)?;
+        let side = match (self.request, self.status, line) {
+            (_, Some(0), [b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor, b' ', a, b, c, b' ', ..])
+                if [minor, a, b, c].into_iter().all(u8::is_ascii_digit) =>
+            {
+                Side::Response
+            }
+            (Some(Request::Method(0)), ..) => {
+                let method = line.iter().take_while(|octet| octet.is_ascii_uppercase()).count();
+                let rest = line.get(method..)?.strip_prefix(b" ")?;
+                let (target, version) =
+                    rest.split_at_checked(rest.len().checked_sub(b" HTTP/1.1\r\n".len())?)?;
+                let [b' ', b'H', b'T', b'T', b'P', b'/', b'1', b'.', minor, b'\r', b'\n'] = version else {
+                    return None;
+                };
+                // Without branches, so that the compiler compares many octets at once.
+                let odd = target.iter().fold(false, |odd, &octet| odd | (octet <= b' ') | (octet == 0x7f));
+                let plain = (1..=usize::from(METHOD)).contains(&method)
+                    && !target.is_empty()
+                    && !odd
+                    && minor.is_ascii_digit();
+                plain.then_some(Side::Request)?
+            }
+            _ => return None,
+        };
+        Some((side, line.len()))
+    }
+
     /// Takes the next octet.
     pub(super) fn push(&mut self, octet: u8) -> LineStep {
         if octet == b'\n' {
@@ -212,6 +245,32 @@ mod tests {
         assert_eq!(read(None, "HTTP/1.0 204\r\n").0, LineStep::Done(Side::Response));
         assert_eq!(read(None, "HTTP /a HTTP/1.1\r\n").0, LineStep::Done(Side::Request));
         assert_eq!(read(None, "GET /a b HTTP HTTP/1.0 HTTP/1.1\r\n").0, LineStep::Done(Side::Request));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_line_that_is_read_at_once_is_what_its_octets_make_of_it(
+            words in proptest::collection::vec(proptest::sample::select(vec![
+                "GET", "get", " ", "/", "/a?b=c", "\u{e9}", "HTTP/1.1", "HTTP/1.", "0", "200", "OK", "\r", "\r\n", "\n", "\t", "\x7f", "HTTP",
+            ]), 0..9),
+            known in proptest::option::of(proptest::sample::select(vec![Side::Request, Side::Response])),
+        ) {
+            let line = words.concat();
+            for line in [line.clone(), format!("GET {line} HTTP/1.1\r\n"), format!("HTTP/1.1 200{line}\r\n")] {
+                if let Some((side, length)) = StartLine::new(known).plain(line.as_bytes()) {
+                    proptest::prop_assert_eq!(read(known, &line), (LineStep::Done(side), length), "{:?}", line);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plain_lines_are_read_at_once() {
+        let plain = |line: &str| StartLine::new(None).plain(line.as_bytes());
+        assert_eq!(plain("GET /a?b HTTP/1.1\r\nHost: a"), Some((Side::Request, 19)));
+        assert_eq!(plain("HTTP/1.1 200 OK\r\n"), Some((Side::Response, 17)));
+        assert_eq!(plain("GET /a b HTTP/1.1\r\n"), None);
+        assert_eq!(plain("GET /a HTTP/1.1"), None);
     }
 
     #[test]

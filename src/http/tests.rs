@@ -1,6 +1,7 @@
 //! Conversations as they go over the wire. Every one is read whole, octet by
 //! octet, and cut at every octet, and must be the same.
 
+use smol_str::SmolStr;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -195,7 +196,7 @@ impl Log {
             HttpEvent::Roles { client, .. } => format!("client {client}"),
             HttpEvent::Request { index, head } => {
                 self.begun(index);
-                let word = |word: Option<String>| word.unwrap_or_else(|| "?".to_owned());
+                let word = |word: Option<SmolStr>| word.unwrap_or_else(|| "?".into());
                 format!("{index} request {} {}{}", word(head.method), word(head.target), at(head.stamp))
             }
             HttpEvent::Response { index, head } => {

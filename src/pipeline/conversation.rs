@@ -161,7 +161,11 @@ impl Talk {
 
     /// The exchange of that index; one whose request wasn't seen begins here.
     fn exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
-        let place = match self.exchanges.iter().position(|(i, _)| *i == index) {
+        let last = self.exchanges.len().saturating_sub(1);
+        // Mostly there is one.
+        let is_last = self.exchanges.back().is_some_and(|(i, _)| *i == index);
+        let found = if is_last { Some(last) } else { self.exchanges.iter().position(|(i, _)| *i == index) };
+        let place = match found {
             Some(place) => place,
             None => {
                 let selected = options.filters.selects_target(None);

@@ -207,7 +207,7 @@ mod tests {
     fn response(status: u16, fields: &[(&str, &str)]) -> ResponseHead {
         ResponseHead {
             status: Some(status),
-            fields: Some(fields.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect()),
+            fields: Some(fields.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect()),
             ..ResponseHead::default()
         }
     }

@@ -221,9 +221,11 @@ impl Judge {
 
     /// What has begun and isn't whole: the chunk, the event.
     pub(super) fn under_way(&self) -> (Option<ChunkUnderWay>, Option<EventUnderWay>) {
-        let chunk = self.waiting.back().filter(|waiting| waiting.chunk.is_none()).map(|waiting| {
-            ChunkUnderWay { index: waiting.index, received: self.received, size: self.size }
-        });
+        let chunk = self
+            .waiting
+            .back()
+            .filter(|waiting| waiting.chunk.is_none())
+            .map(|waiting| ChunkUnderWay { index: waiting.index, received: self.received, size: self.size });
         let reads = matches!(self.mode, Mode::InStep) && !self.skipping;
         let open = self.open().filter(|open| reads && !open.filler_only && !open.undecided);
         let event = open.map(|open| EventUnderWay {

@@ -99,7 +99,9 @@ impl StreamTroubles {
             unfinished_codings,
             too_much_decoded,
         } = self;
-        [lost, conflicts, joins, heads, cut_payloads, too_much_decoded].iter().all(|tallied| tallied.is_none())
+        [lost, conflicts, joins, heads, cut_payloads, too_much_decoded]
+            .iter()
+            .all(|tallied| tallied.is_none())
             && lenient.is_empty()
             && encodings.is_empty()
             && unfinished_codings.is_empty()

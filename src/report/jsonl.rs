@@ -23,9 +23,11 @@ pub struct JsonlReport<W> {
     text: JsonText,
     /// The path of the capture that is read, as a JSON string.
     capture: String,
-    /// What every record of the exchange that came last says of it, and what
-    /// is expected of it: records of one exchange come in runs.
-    last: Option<(ExchangeId, String, Option<Expect>)>,
+    /// The exchange that came last, and what is expected of it: records of one
+    /// exchange come in runs.
+    last: Option<(ExchangeId, Option<Expect>)>,
+    /// What every record of that exchange says of it, behind the record's name.
+    place: JsonText,
     /// What is expected of the exchanges that haven't ended.
     open: HashMap<ExchangeId, Option<Expect>, RandomState>,
 }
@@ -40,6 +42,7 @@ impl<W: Write> JsonlReport<W> {
             text: JsonText::new(Style::Compact),
             capture: String::new(),
             last: None,
+            place: JsonText::new(Style::Compact),
             open: HashMap::default(),
         }
     }
@@ -53,17 +56,24 @@ impl<W: Write> JsonlReport<W> {
     /// Begins a record of an exchange, of which the return value tells what is
     /// expected.
     fn begin_in(&mut self, record: &str, id: ExchangeId) -> Option<Expect> {
-        if self.last.as_ref().is_none_or(|(last, ..)| *last != id) {
-            let stream = id.stream.map_or("null".to_owned(), |stream| stream.to_string());
-            let place =
-                format!("\",\"capture\":{},\"stream\":{stream},\"exchange\":{}", self.capture, id.index);
-            self.last = Some((id, place, self.open.get(&id).copied().flatten()));
-        }
-        let (_, place, expect) = self.last.as_ref()?;
+        let expect = match self.last {
+            Some((last, expect)) if last == id => expect,
+            _ => {
+                let place = &mut self.place;
+                place.clear();
+                place.raw("\"");
+                place.literal(key!("capture"), &self.capture);
+                place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
+                place.number(key!("exchange"), id.index);
+                let expect = self.open.get(&id).copied().flatten();
+                self.last = Some((id, expect));
+                expect
+            }
+        };
         self.text.raw("{\"record\":\"");
         self.text.raw(record);
-        self.text.raw(place);
-        *expect
+        self.text.append(&self.place);
+        expect
     }
 
     fn end(&mut self) -> io::Result<()> {

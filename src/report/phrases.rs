@@ -162,7 +162,7 @@ pub(super) fn body_end(body: &Body, side: Side) -> String {
     }
 }
 
-fn trailer_text(trailers: &[(String, String)]) -> String {
+fn trailer_text(trailers: &[(smol_str::SmolStr, smol_str::SmolStr)]) -> String {
     if trailers.is_empty() {
         return String::new();
     }

@@ -5,15 +5,14 @@
 //! A row takes one line, always: what doesn't fit shrinks, the payload first,
 //! then the object; if that isn't enough, columns give way.
 
-use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, Width};
+use std::borrow::Cow;
 
 use crate::event::Kind;
 use crate::report::payload::Payload;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{
-    TextOptions, Tone, counted, fit, fit_middle, frame_ranges, preview, printable, printable_octets, seconds,
-    slack, width,
+    TextOptions, Tone, counted, drawn, fit, fit_middle, frame_ranges, preview, printable, printable_octets,
+    seconds, slack, width,
 };
 use crate::report::{Event, Expect, JudgedChunk};
 use crate::units::Timestamp;
@@ -196,10 +195,10 @@ pub(super) fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String
 pub(super) fn object_cell(events: &[std::sync::Arc<Event>]) -> String {
     let name = |event: &Event| {
         let summary = &event.summary;
-        let mut text = summary.kind.clone().unwrap_or_default();
+        let mut text = summary.kind.as_deref().unwrap_or_default().to_owned();
         let named = match (&summary.namespace, &summary.name) {
             (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
-            (None, Some(name)) => name.clone(),
+            (None, Some(name)) => name.to_string(),
             (Some(namespace), None) => format!("{namespace}/"),
             (None, None) => String::new(),
         };
@@ -217,11 +216,10 @@ pub(super) fn object_cell(events: &[std::sync::Arc<Event>]) -> String {
 
 /// `231`, or `231–239` of several events.
 pub(super) fn version_cell(events: &[std::sync::Arc<Event>]) -> String {
-    let version = |event: &Event| event.summary.resource_version.clone();
-    let mut versions = events.iter().filter_map(|event| version(event));
+    let mut versions = events.iter().filter_map(|event| event.summary.resource_version.as_deref());
     let Some(first) = versions.next() else { return String::new() };
     let last = versions.next_back().filter(|last| *last != first);
-    let text = last.map_or_else(|| first.clone(), |last| format!("{first}–{last}"));
+    let text = last.map_or_else(|| first.to_owned(), |last| format!("{first}–{last}"));
     fit(&printable(&text), 24).into_owned()
 }
 
@@ -290,10 +288,8 @@ impl Layout {
         if !rows.is_empty() {
             self.settle(&rows, prose.width, expect, last);
         }
-        let mut lines =
-            if rows.is_empty() { Vec::new() } else { self.grid(&rows, first, expect) }.into_iter();
         if first && !rows.is_empty() {
-            let header = lines.next().unwrap_or_default();
+            let header = self.names(expect);
             text.push_str(&prose.paint.tone(Tone::Faint, &format!("  {header}")));
             text.push('\n');
         }
@@ -304,12 +300,11 @@ impl Layout {
                     text.push('\n');
                 }
                 Item::Row(row) => {
-                    let line = lines.next().unwrap_or_default();
                     let mark = prose.paint.tone(row.mark.tone(), row.mark.sign());
                     let tone = row.mark == Mark::None;
                     text.push_str(if tone { " " } else { &mark });
                     text.push(' ');
-                    text.push_str(&line);
+                    text.push_str(&self.row(row));
                     text.push('\n');
                     text.push_str(row.below.as_deref().unwrap_or_default());
                 }
@@ -370,40 +365,43 @@ impl Layout {
         }
     }
 
-    /// The lines of the rows, behind that of the names for the first page.
-    fn grid(&self, rows: &[&Row], first: bool, expect: Option<Expect>) -> Vec<String> {
-        let used: Vec<(usize, usize)> =
-            self.widths.iter().copied().enumerate().filter(|(_, wide)| *wide > 0).collect();
+    /// The line of the columns' names.
+    fn names(&self, expect: Option<Expect>) -> String {
         let sse = expect == Some(Expect::Kind(Kind::Sse));
-        let mut grid = Grid::new();
-        grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        if first {
-            grid.set_header(used.iter().map(|&(column, wide)| {
-                let name = if sse && column == PAYLOAD {
-                    "data"
-                } else {
-                    NAMES.get(column).copied().unwrap_or_default()
-                };
-                aligned(column, fit(name, wide).into_owned())
-            }));
+        self.line(|column, wide| match NAMES.get(column) {
+            Some(_) if sse && column == PAYLOAD => fit("data", wide),
+            name => fit(name.copied().unwrap_or_default(), wide),
+        })
+    }
+
+    /// The line of a row.
+    fn row(&self, row: &Row) -> String {
+        self.line(|column, wide| match column {
+            TIME => Cow::Owned(fit(&self.time(row), wide).into_owned()),
+            // The end of an object's name tells it from others.
+            OBJECT => fit_middle(row.cell(column), wide),
+            _ => fit(row.cell(column), wide),
+        })
+    }
+
+    /// A line of what `cell` gives for each column in use, of at most its width.
+    fn line<'c>(&self, cell: impl Fn(usize, usize) -> Cow<'c, str>) -> String {
+        let mut line = String::with_capacity(128);
+        // Blanks are owed, and paid when something follows.
+        let mut blanks = 0;
+        for (column, &wide) in self.widths.iter().enumerate().filter(|(_, wide)| **wide > 0) {
+            let text = cell(column, wide);
+            let room = wide.saturating_sub(drawn(&text));
+            let right = RIGHT.contains(&column);
+            if !text.is_empty() {
+                line.extend(std::iter::repeat_n(' ', blanks + if right { room } else { 0 }));
+                line.push_str(&text);
+                blanks = 0;
+            }
+            blanks += GAP + if right && !text.is_empty() { 0 } else { room };
         }
-        for row in rows {
-            grid.add_row(used.iter().map(|&(column, wide)| {
-                let text = if column == TIME { self.time(row) } else { row.cell(column).to_owned() };
-                // The end of an object's name tells it from others.
-                let text = if column == OBJECT { fit_middle(&text, wide) } else { fit(&text, wide) };
-                aligned(column, text.into_owned())
-            }));
-        }
-        let last = used.len().saturating_sub(1);
-        for (place, &(_, wide)) in used.iter().enumerate() {
-            let Some(column) = grid.column_mut(place) else { continue };
-            let gap = if place < last { GAP } else { 0 };
-            let [wide, gap] = [wide, gap].map(|columns| u16::try_from(columns).unwrap_or(u16::MAX));
-            column.set_padding((0, gap));
-            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(wide.saturating_add(gap))));
-        }
-        grid.lines().map(|line| line.trim_end().to_owned()).collect()
+        line.truncate(line.trim_end().len());
+        line
     }
 }
 
@@ -432,9 +430,4 @@ fn fitted(natural: [usize; COLUMNS], columns: usize) -> [usize; COLUMNS] {
         }
     }
     widths
-}
-
-fn aligned(column: usize, text: String) -> Cell {
-    let side = if RIGHT.contains(&column) { CellAlignment::Right } else { CellAlignment::Left };
-    Cell::new_owned(text).set_alignment(side)
 }

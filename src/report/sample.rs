@@ -48,20 +48,20 @@ impl Talk {
     /// `GET target` answered with 200 and chunks.
     pub(super) fn get(stream: u64, target: &str, expect: Option<Kind>) -> Self {
         let fields = vec![
-            ("Content-Type".to_owned(), "application/json".to_owned()),
-            ("Transfer-Encoding".to_owned(), "chunked".to_owned()),
+            ("Content-Type".into(), "application/json".into()),
+            ("Transfer-Encoding".into(), "chunked".into()),
         ];
         let request = RequestHead {
-            method: Some("GET".to_owned()),
-            target: Some(target.to_owned()),
-            version: Some("HTTP/1.1".to_owned()),
-            fields: Some(vec![("Host".to_owned(), "127.0.0.1:8001".to_owned())]),
+            method: Some("GET".into()),
+            target: Some(target.into()),
+            version: Some("HTTP/1.1".into()),
+            fields: Some(vec![("Host".into(), "127.0.0.1:8001".into())]),
             stamp: Some(stamp(4, 0)),
         };
         let response = ResponseHead {
             status: Some(200),
-            reason: Some("OK".to_owned()),
-            version: Some("HTTP/1.1".to_owned()),
+            reason: Some("OK".into()),
+            version: Some("HTTP/1.1".into()),
             fields: Some(fields),
             stamp: Some(stamp(6, 6_121)),
         };
@@ -153,14 +153,14 @@ impl Talk {
         last: u64,
     ) -> Arc<Event> {
         self.events += 1;
-        let text = |text: &str| Some(text.to_owned());
+        let text = |text: &str| Some(text.into());
         let summary = Summary {
             event_type: text(kind),
             api_version: text("v1"),
             kind: text("ConfigMap"),
             namespace: text("kube-system"),
             name: text(name),
-            resource_version: Some(version.to_string()),
+            resource_version: Some(version.to_string().into()),
             id: None,
             data: None,
         };
@@ -362,13 +362,13 @@ pub(super) fn rechunked() -> Talk {
 pub(super) fn sse() -> Talk {
     let mut talk = Talk::get(2, "/events", Some(Kind::Sse));
     let fields = talk.head.response.as_mut().unwrap().fields.as_mut().unwrap();
-    fields[0].1 = "text/event-stream".to_owned();
+    fields[0].1 = "text/event-stream".into();
     for number in 1..=2u64 {
         let mut event = Arc::unwrap_or_clone(talk.event("tick", "", 0, number, number));
         event.summary = Summary {
-            event_type: Some("tick".to_owned()),
-            id: Some(number.to_string()),
-            data: Some(number.to_string()),
+            event_type: Some("tick".into()),
+            id: Some(number.to_string().into()),
+            data: Some(number.to_string().into()),
             ..Summary::default()
         };
         let payload = format!("id: {number}\nevent: tick\ndata: {number}\n\n");

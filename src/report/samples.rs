@@ -69,8 +69,8 @@ pub(crate) fn stamp(frame: u64) -> Stamp {
     Stamp { frame: FrameNo::new(frame), at: Some(Timestamp::new(1_690_981_802, frame * 1000, 6)) }
 }
 
-fn fields(fields: &[(&str, &str)]) -> Vec<(String, String)> {
-    fields.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()
+fn fields(fields: &[(&str, &str)]) -> crate::http::Fields {
+    fields.iter().map(|&(name, value)| (name.into(), value.into())).collect()
 }
 
 /// A watch on a ConfigMap.

@@ -501,7 +501,7 @@ Other exchanges, none of them an event stream (--all lists their chunks)
         let nasty =
             "日本語\x1b]0;title\x07\u{202e}evil\u{9b}31m e\u{301}👩\u{200d}🔬❤\u{fe0f}\r\n\t\u{2028}لا";
         let mut talk = Talk::get(0, &format!("/{nasty}?watch=1"), Some(Kind::Watch));
-        talk.head.response.as_mut().unwrap().reason = Some(nasty.to_owned());
+        talk.head.response.as_mut().unwrap().reason = Some(nasty.into());
         for number in 0..6 {
             let event = talk.event(nasty, &nasty.repeat(number), 5, 1, 1);
             let mut payload = nasty.repeat(20).into_bytes();

@@ -393,7 +393,7 @@ fn event_sentence(event: &Arc<Event>, chunk: u64) -> String {
     words.extend(summary.event_type.clone());
     words.extend(summary.kind.clone());
     words.extend(match (&summary.namespace, &summary.name) {
-        (Some(namespace), Some(name)) => Some(format!("{namespace}/{name}")),
+        (Some(namespace), Some(name)) => Some(format!("{namespace}/{name}").into()),
         (_, name) => name.clone(),
     });
     if summary.kind.is_none()
@@ -465,7 +465,7 @@ mod tests {
         let mut talk = coredns();
         talk.complete();
         let last = talk.last_chunk.as_mut().unwrap();
-        last.trailers.push(("X-Sum".to_owned(), "a\x1bb".to_owned()));
+        last.trailers.push(("X-Sum".into(), "a\x1bb".into()));
         last.trail = SmallVec::from_slice(&[chunk::Run { len: 3 + 12 + 2, frame: Some(FrameNo::new(12)) }]);
         let text = walk(narrow(), &[&talk]);
         let expected = "
@@ -518,13 +518,13 @@ complete: last chunk (frame 12), trailers X-Sum: a␛b
         let nasty = "日本\x1b]0;x\x07\u{202e}\u{9b}31m\r\n\u{2028}";
         let mut talk = Talk::watch(0);
         let head = talk.head.request.as_mut().unwrap();
-        (head.method, head.target) = (Some(nasty.to_owned()), Some(nasty.repeat(9)));
-        head.fields = Some(vec![("Host".to_owned(), nasty.repeat(30)), ("X".to_owned(), String::new())]);
+        (head.method, head.target) = (Some(nasty.into()), Some(nasty.repeat(9).into()));
+        head.fields = Some(vec![("Host".into(), nasty.repeat(30).into()), ("X".into(), "".into())]);
         let event = talk.event(nasty, nasty, 1, 1, 1);
         talk.chunk(&nasty.repeat(40).into_bytes(), Verdict::Unverified(nasty.to_owned()), vec![event]);
         talk.violation(ViolationCode::NotAnEvent, nasty);
         talk.complete();
-        talk.last_chunk.as_mut().unwrap().trailers.push((nasty.to_owned(), nasty.repeat(99)));
+        talk.last_chunk.as_mut().unwrap().trailers.push((nasty.into(), nasty.repeat(99).into()));
         for payload in [Payload::None, Payload::Preview, Payload::Full] {
             let text = walk(TextOptions { payload, ..narrow() }, &[&talk]);
             let unsafe_ = |c: char| (c.is_control() && c != '\n') || ('\u{2028}'..='\u{202e}').contains(&c);

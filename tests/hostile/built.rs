@@ -113,7 +113,7 @@ pub struct Body {
     /// Where the last chunk begins and its size line, and its trailer fields.
     pub last: usize,
     pub last_line: String,
-    pub trailers: Vec<(String, String)>,
+    pub trailers: chunkscope::http::Fields,
     pub end: usize,
 }
 
@@ -357,8 +357,9 @@ fn chunks(out: &mut Vec<u8>, octets: Vec<u8>, items: Vec<Item>, plan: &Plan) -> 
     let last = out.len();
     let last_line = if plan.trailers == 2 { "00;end\r\n" } else { "0\r\n" }.to_owned();
     out.extend_from_slice(last_line.as_bytes());
-    let trailers: Vec<_> =
-        (0..plan.trailers).map(|number| (format!("X-{number}"), format!("v {number}"))).collect();
+    let trailers: chunkscope::http::Fields = (0..plan.trailers)
+        .map(|number| (format!("X-{number}").into(), format!("v {number}").into()))
+        .collect();
     for (name, value) in &trailers {
         out.extend_from_slice(format!("{name}: {value}\r\n").as_bytes());
     }

@@ -63,9 +63,9 @@ pub fn events(what: &str, found: &Found, body: &Body, expected: &Expected) {
         same(&what, (event.offset, event.size), (item.span.start as u64, item.span.len() as u64));
         same(&what, event.first_chunk, holder(item.span.start));
         same(&what, event.last_chunk, holder(item.span.end - 1));
-        same(&what, &event.summary.event_type, &label.event_type);
-        same(&what, &event.summary.name, &label.name);
-        same(&what, &event.summary.data, &label.data);
+        same(&what, &event.summary.event_type.as_deref(), &label.event_type.as_deref());
+        same(&what, &event.summary.name.as_deref(), &label.name.as_deref());
+        same(&what, &event.summary.data.as_deref(), &label.data.as_deref());
     }
 }
 

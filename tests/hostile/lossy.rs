@@ -141,9 +141,9 @@ fn nothing_is_invented(what: &str, found: &Found, body: &Body, content: Content,
         if item.span.start as u64 != offset {
             continue;
         }
-        same(what, &event.summary.event_type, &label.event_type);
-        same(what, &event.summary.name, &label.name);
-        same(what, &event.summary.data, &label.data);
+        same(what, &event.summary.event_type.as_deref(), &label.event_type.as_deref());
+        same(what, &event.summary.name.as_deref(), &label.name.as_deref());
+        same(what, &event.summary.data.as_deref(), &label.data.as_deref());
     }
 }
 

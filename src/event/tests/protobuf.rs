@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use prost::Message as _;
+use smol_str::SmolStr;
 
 use super::super::{EventItem, Framer, Kind, Summary};
 use super::{everyhow, invalid, read, spans, whole};
@@ -260,14 +261,14 @@ proptest! {
             let start = body.len() as u64;
             body.extend(frame(&message("MODIFIED", raw(kind, object))));
             let meta = object.metadata.clone().unwrap_or_default();
-            let text = |text: Option<String>| text.filter(|text| !text.is_empty());
+            let text = |text: Option<String>| text.filter(|text| !text.is_empty()).map(SmolStr::from);
             let status = kind == "Status";
             expected.push(EventItem::Event {
                 span: start..body.len() as u64,
                 summary: Box::new(Summary {
                     event_type: Some("MODIFIED".into()),
                     api_version: Some("v1".into()),
-                    kind: Some(kind.clone()),
+                    kind: Some(kind.into()),
                     namespace: text(meta.namespace).filter(|_| !status),
                     name: text(meta.name).filter(|_| !status),
                     resource_version: text(meta.resource_version).filter(|_| !status),
@@ -293,12 +294,13 @@ proptest! {
         if let (Ok(decoded), [EventItem::Event { summary, .. }]) =
             (WatchEvent::decode(&octets[..]), &reading.items[..])
         {
-            prop_assert_eq!(&decoded.event_type, &summary.event_type);
+            prop_assert_eq!(decoded.event_type.as_deref(), summary.event_type.as_deref());
             let raw = decoded.object.and_then(|object| object.raw).unwrap_or_default();
             prop_assert!(raw.starts_with(b"k8s\0"));
             if let Ok(unknown) = Unknown::decode(&raw[4..]) {
                 let meta = unknown.type_meta.unwrap_or_default();
-                prop_assert_eq!(meta.kind.filter(|text| !text.is_empty()), summary.kind.clone());
+                let kind = meta.kind.filter(|text| !text.is_empty());
+                prop_assert_eq!(kind.as_deref(), summary.kind.as_deref());
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Event streams against a naive reader of lines.
 
 use proptest::prelude::*;
+use smol_str::SmolStr;
 
 use super::super::{EventItem, Framer, Kind, OpenItem, Summary};
 use super::{everyhow, read, whole};
@@ -22,7 +23,11 @@ fn naive(body: &[u8]) -> Vec<EventItem> {
                 Some(data) => EventItem::Event {
                     span,
                     summary: Box::new(Summary {
-                        event_type: Some(if name.is_empty() { "message".to_owned() } else { name.clone() }),
+                        event_type: Some(if name.is_empty() {
+                            "message".into()
+                        } else {
+                            name.as_str().into()
+                        }),
                         id: id.take(),
                         data: Some(data.chars().take(120).collect()),
                         ..Summary::default()
@@ -42,7 +47,7 @@ fn naive(body: &[u8]) -> Vec<EventItem> {
                 Some(data) => *data = format!("{data}\n{value}"),
                 None => data = Some(value.to_owned()),
             },
-            "id" if !value.contains('\0') => id = Some(value.to_owned()),
+            "id" if !value.contains('\0') => id = Some(value.into()),
             _ => {}
         }
     }
@@ -65,7 +70,7 @@ proptest! {
 }
 
 /// The events of a stream: span, type, id, data.
-fn events(body: &str) -> Vec<(std::ops::Range<u64>, String, Option<String>, String)> {
+fn events(body: &str) -> Vec<(std::ops::Range<u64>, SmolStr, Option<SmolStr>, SmolStr)> {
     let event = |item| match item {
         EventItem::Event { span, summary } => {
             Some((span, summary.event_type.unwrap(), summary.id, summary.data.unwrap()))
@@ -76,8 +81,11 @@ fn events(body: &str) -> Vec<(std::ops::Range<u64>, String, Option<String>, Stri
     everyhow(Kind::Sse, body.as_bytes()).items.into_iter().filter_map(event).collect()
 }
 
-fn message(span: std::ops::Range<u64>, data: &str) -> (std::ops::Range<u64>, String, Option<String>, String) {
-    (span, "message".to_owned(), None, data.to_owned())
+fn message(
+    span: std::ops::Range<u64>,
+    data: &str,
+) -> (std::ops::Range<u64>, SmolStr, Option<SmolStr>, SmolStr) {
+    (span, "message".into(), None, data.into())
 }
 
 #[test]
@@ -99,10 +107,7 @@ fn the_lf_of_the_last_crlf_belongs_to_nothing() {
 #[test]
 fn the_fields_of_an_event() {
     let full = "event: tick\nid: 7\nretry: 10\ndata: {\"a\":\ndata:1}\nother: x\n\n";
-    assert_eq!(
-        events(full),
-        [(0..full.len() as u64, "tick".to_owned(), Some("7".to_owned()), "{\"a\":\n1}".to_owned())]
-    );
+    assert_eq!(events(full), [(0..full.len() as u64, "tick".into(), Some("7".into()), "{\"a\":\n1}".into())]);
     // The examples of WHATWG HTML 9.2.6.
     assert_eq!(events("data: YHOO\ndata: +2\ndata: 10\n\n"), [message(0..30, "YHOO\n+2\n10")]);
     assert_eq!(
@@ -110,8 +115,8 @@ fn the_fields_of_an_event() {
             ": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n"
         ),
         [
-            (15..40, "message".to_owned(), Some("1".to_owned()), "first event".to_owned()),
-            (40..62, "message".to_owned(), Some(String::new()), "second event".to_owned()),
+            (15..40, "message".into(), Some("1".into()), "first event".into()),
+            (40..62, "message".into(), Some("".into()), "second event".into()),
             message(62..82, " third event"),
         ]
     );
@@ -122,10 +127,7 @@ fn the_fields_of_an_event() {
 #[test]
 fn the_last_field_of_a_name_counts() {
     let body = "event: a\nevent: b\nid: 1\nid: 2\ndata\n\nevent: c\nevent\ndata\n\n";
-    assert_eq!(
-        events(body),
-        [(0..36, "b".to_owned(), Some("2".to_owned()), String::new()), message(36..57, "")]
-    );
+    assert_eq!(events(body), [(0..36, "b".into(), Some("2".into()), "".into()), message(36..57, "")]);
 }
 
 #[test]
@@ -257,7 +259,7 @@ fn long_lines_keep_what_is_shown() {
     let body = format!(": {long}\n{long}: {long}\nevent: {long}\nid: {long}\ndata: {long}\ndata: {long}\n\n");
     for size in [1, 1000, usize::MAX] {
         let reading = read(Kind::Sse, body.as_bytes().chunks(size));
-        let summary = Summary { data: Some("é".repeat(120)), ..Summary::default() };
+        let summary = Summary { data: Some("é".repeat(120).into()), ..Summary::default() };
         let span = 0..body.len() as u64;
         assert_eq!(reading.items, [EventItem::Event { span, summary: Box::new(summary) }]);
     }

@@ -23,10 +23,10 @@ fn by_serde(body: &str) -> Option<Summary> {
     if !["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"].contains(&event_type) {
         return None;
     }
-    let text = |parent: Option<&Value>, name| Some(parent?.get(name)?.as_str()?.to_owned());
+    let text = |parent: Option<&Value>, name| Some(parent?.get(name)?.as_str()?.into());
     let metadata = object.get("metadata");
     Some(Summary {
-        event_type: Some(event_type.to_owned()),
+        event_type: Some(event_type.into()),
         api_version: text(Some(object), "apiVersion"),
         kind: text(Some(object), "kind"),
         namespace: text(metadata, "namespace"),
@@ -185,12 +185,12 @@ fn an_event_spans_from_brace_to_brace() {
 fn what_is_shown_of_an_event() {
     let body = r#"{"type":"MODIFIED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"coredns","namespace":"kube-system","resourceVersion":"73","labels":{"name":"other"}},"data":{"name":"x","metadata":{"name":"y"}}}}"#;
     let expected = Summary {
-        event_type: Some("MODIFIED".to_owned()),
-        api_version: Some("v1".to_owned()),
-        kind: Some("ConfigMap".to_owned()),
-        namespace: Some("kube-system".to_owned()),
-        name: Some("coredns".to_owned()),
-        resource_version: Some("73".to_owned()),
+        event_type: Some("MODIFIED".into()),
+        api_version: Some("v1".into()),
+        kind: Some("ConfigMap".into()),
+        namespace: Some("kube-system".into()),
+        name: Some("coredns".into()),
+        resource_version: Some("73".into()),
         id: None,
         data: None,
     };
@@ -265,7 +265,7 @@ fn long_names_are_unknown() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(name(4096), Some("a".repeat(4096)));
+    assert_eq!(name(4096), Some("a".repeat(4096).into()));
     assert_eq!(name(4097), None);
     let body = format!(r#"{{"{}":1,"type":"{}","object":{{}}}}"#, "k".repeat(5000), "A".repeat(5000));
     let reading = whole(Kind::Watch, body.as_bytes());

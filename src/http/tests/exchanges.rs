@@ -382,19 +382,19 @@ fn what_heads_say_is_kept_as_it_stands() {
             _ => {}
         });
     }
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let pair = |name: &str, value: &str| (SmolStr::from(name), SmolStr::from(value));
     let stamp = Some(Stamp::untimed(7));
     let request = RequestHead {
-        method: Some("GET".to_owned()),
-        target: Some("/a?b=c".to_owned()),
-        version: Some("HTTP/1.1".to_owned()),
+        method: Some("GET".into()),
+        target: Some("/a?b=c".into()),
+        version: Some("HTTP/1.1".into()),
         fields: Some(vec![pair("Host", "x"), pair("A", "b c")]),
         stamp,
     };
     let response = ResponseHead {
         status: Some(404),
-        reason: Some("Not \u{fffd} Found".to_owned()),
-        version: Some("HTTP/1.0".to_owned()),
+        reason: Some("Not \u{fffd} Found".into()),
+        version: Some("HTTP/1.0".into()),
         fields: Some(vec![pair("X-Y", "z")]),
         stamp,
     };

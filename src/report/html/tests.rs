@@ -26,7 +26,9 @@ fn page_of(findings: &[Made]) -> String {
 /// What holds for every page: elements close in order, ids are unique, links
 /// lead to them, and nothing is loaded from anywhere.
 fn checked(page: String) -> String {
-    let tags = Regex::new(r#"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:\s+[a-zA-Z][a-zA-Z0-9:-]*(?:="[^"<]*")?)*)\s*(/?)>"#).unwrap();
+    let tags =
+        Regex::new(r#"<(/?)([a-zA-Z][a-zA-Z0-9]*)((?:\s+[a-zA-Z][a-zA-Z0-9:-]*(?:="[^"<]*")?)*)\s*(/?)>"#)
+            .unwrap();
     let body = Regex::new("(?s)<(style|script)>.*?</(style|script)>").unwrap().replace_all(&page, "");
     let opening = body.matches('<').count();
     let found = tags.find_iter(&body).count() + 1; // the doctype
@@ -60,7 +62,8 @@ fn checked(page: String) -> String {
         // A mark of a chunk that has no row has no link either.
         assert!(ids.contains(target), "{link} leads nowhere");
     }
-    let outside = Regex::new(r"(?i)url\(|@import|https?://|\bfetch\(|XMLHttpRequest|WebSocket|import\(").unwrap();
+    let outside =
+        Regex::new(r"(?i)url\(|@import|https?://|\bfetch\(|XMLHttpRequest|WebSocket|import\(").unwrap();
     let allowed = page.replace("http://www.w3.org/2000/svg", "");
     assert!(!outside.is_match(&Regex::new(r#"(?s)<pre>.*?</pre>"#).unwrap().replace_all(&allowed, "")));
     page
@@ -138,22 +141,22 @@ fn hostile_octets_stay_text() {
         "\u{202e}\u{2066}\u{200b}\u{0}\u{1b}[31m\u{85}\u{feff}"
     );
     let mut talk = Talk::get(0, hostile, Some(Kind::Watch));
-    talk.head.request.as_mut().unwrap().method = Some(hostile.to_owned());
+    talk.head.request.as_mut().unwrap().method = Some(hostile.into());
     let response = talk.head.response.as_mut().unwrap();
-    response.reason = Some(hostile.to_owned());
-    response.fields.as_mut().unwrap()[0].1 = hostile.to_owned();
+    response.reason = Some(hostile.into());
+    response.fields.as_mut().unwrap()[0].1 = hostile.into();
     let mut event = std::sync::Arc::unwrap_or_clone(talk.event(hostile, hostile, 1, 1, 1));
-    event.summary.kind = Some(hostile.to_owned());
-    event.summary.namespace = Some(hostile.to_owned());
-    event.summary.resource_version = Some(hostile.to_owned());
+    event.summary.kind = Some(hostile.into());
+    event.summary.namespace = Some(hostile.into());
+    event.summary.resource_version = Some(hostile.into());
     talk.chunk(hostile.as_bytes(), Verdict::One, vec![std::sync::Arc::new(event.clone())]);
-    talk.chunk(b"\xff\xfe\x00<b>", Verdict::Unverified(hostile.to_owned()), vec![]);
-    talk.chunk(b"x", Verdict::Invalid(Fault { at: 3, message: hostile.to_owned() }), vec![]);
+    talk.chunk(b"\xff\xfe\x00<b>", Verdict::Unverified(hostile.into()), vec![]);
+    talk.chunk(b"x", Verdict::Invalid(Fault { at: 3, message: hostile.into() }), vec![]);
     talk.violation(ViolationCode::NotAnEvent, hostile);
     talk.chunks[1].chunk.size_line = smallvec::SmallVec::from_slice(b"6;</script>\"<img onerror=x>\r\n");
     event.summary.kind = None;
-    event.summary.data = Some(hostile.to_owned());
-    talk.chunk(b"y", Verdict::Unchecked(Some(hostile.to_owned())), vec![std::sync::Arc::new(event)]);
+    event.summary.data = Some(hostile.into());
+    talk.chunk(b"y", Verdict::Unchecked(Some(hostile.into())), vec![std::sync::Arc::new(event)]);
     talk.complete();
     let mut out = Vec::new();
     let mut report = HtmlReport::new(&mut out, HtmlOptions { list_all: true, ..HtmlOptions::default() });
@@ -179,7 +182,8 @@ fn hostile_octets_stay_text() {
     }
     assert_eq!(page.matches("</script>").count(), 1);
     let unseen = |c: char| {
-        (c.is_control() && c != '\n') || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     let found: Vec<_> = page.chars().filter(|c| unseen(*c)).collect();
     assert!(found.is_empty(), "{found:?}");
@@ -335,7 +339,7 @@ fn without_times_the_octets_of_the_body_take_their_place() {
 fn a_compressed_body_has_no_picture_of_alignment_and_says_why() {
     let mut talk = coredns();
     let fields = talk.head.response.as_mut().unwrap().fields.as_mut().unwrap();
-    fields.push(("Content-Encoding".to_owned(), "gzip".to_owned()));
+    fields.push(("Content-Encoding".into(), "gzip".into()));
     let page = page(HtmlOptions::default(), &[&talk]);
     assert!(!page.contains("<figure class=\"alignment\">") && page.contains("The body is compressed"));
 }
@@ -345,7 +349,14 @@ fn edges_that_cut_events_are_drawn_through_them() {
     let mut talk = Talk::watch(0);
     let event = |index, offset, size, first, last| {
         let summary = crate::event::Summary::default();
-        std::sync::Arc::new(crate::report::Event { index, offset, size, first_chunk: first, last_chunk: last, summary })
+        std::sync::Arc::new(crate::report::Event {
+            index,
+            offset,
+            size,
+            first_chunk: first,
+            last_chunk: last,
+            summary,
+        })
     };
     let (one, two) = (event(1, 0, 150, 1, 2), event(2, 151, 149, 2, 2));
     talk.chunk(&[b'x'; 100], Verdict::Part, vec![one.clone()]);
@@ -366,7 +377,10 @@ fn peaks_of_buffers_are_named_but_not_blamed() {
         talk.one("ADDED", "x", version, 2048).one("ADDED", "y", version, 600 + version as usize);
     }
     let text = text(&page(HtmlOptions::default(), &[&talk]));
-    assert!(text.contains("2,048 (0x800) octets, 10 of 20 chunks: Go's net/http writes a response through"), "{text}");
+    assert!(
+        text.contains("2,048 (0x800) octets, 10 of 20 chunks: Go's net/http writes a response through"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -93,6 +93,9 @@ fn trail(text: &mut JsonText, id: ExchangeId, trail: &[Run]) {
     if id.stream.is_none() {
         return text.literal(key!("frames"), "[]");
     }
+    if let [Run { frame: Some(frame), .. }] = trail {
+        return text.numbers(key!("frames"), std::iter::once(frame.get()));
+    }
     if trail.is_sorted_by_key(|run| run.frame) {
         let mut before = None;
         text.numbers(
@@ -165,11 +168,10 @@ pub(crate) fn other_streams(text: &mut JsonText, streams: &[OtherStream]) {
 
 /// An exchange's number on its stream, and its endpoints.
 pub(crate) fn endpoints(text: &mut JsonText, head: &ExchangeHead) {
-    let address =
-        |end: Option<SocketAddr>| end.filter(|_| head.id.stream.is_some()).map(|end| end.to_string());
+    let seen = |end: Option<SocketAddr>| end.filter(|_| head.id.stream.is_some());
     text.number(key!("index"), head.id.index);
-    text.name(key!("client"), address(head.client).as_deref());
-    text.name(key!("server"), address(head.server).as_deref());
+    text.address(key!("client"), seen(head.client));
+    text.address(key!("server"), seen(head.server));
 }
 
 /// A request's start line.

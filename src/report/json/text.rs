@@ -5,11 +5,13 @@
 //! pieces, so that it stays small whatever a payload holds.
 
 use std::io;
+use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
+use smol_str::SmolStr;
 
 use crate::report::figures::{TimeText, append_number};
 use crate::report::payload::Excerpt;
@@ -74,8 +76,19 @@ impl JsonText {
     }
 
     /// Writes octets that are JSON text already.
+    #[inline]
     pub(crate) fn raw(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// Writes what another one holds.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.out.extend_from_slice(&other.out);
+    }
+
+    /// Forgets what was written and not passed on.
+    pub(crate) fn clear(&mut self) {
+        self.out.clear();
     }
 
     /// Begins a line, with `indent` blanks.
@@ -92,6 +105,7 @@ impl JsonText {
     }
 
     /// Whether the last thing written is a value, or the end of one.
+    #[inline]
     fn follows_value(&self) -> bool {
         // No value ends in one of these: strings end in a quote.
         !matches!(self.out.last(), None | Some(b'{' | b'[' | b' ' | b'\n'))
@@ -107,29 +121,42 @@ impl JsonText {
         }
     }
 
-    /// Writes a member's name; its value must follow.
+    /// Writes a member's name; its value must follow. Inlined where the name
+    /// is known, it is a few moves of constants.
+    #[inline(always)]
     pub(crate) fn key(&mut self, key: Key) {
+        if !self.follows_value() {
+            self.first_key(key);
+        } else if self.style == Style::Compact {
+            self.raw(key.compact);
+        } else {
+            self.raw(key.spaced);
+        }
+    }
+
+    /// Writes the first member's name.
+    #[inline(never)]
+    fn first_key(&mut self, key: Key) {
         let (text, comma) = match self.style {
             Style::Spaced => (key.spaced, ", ".len()),
             Style::Compact => (key.compact, ",".len()),
         };
-        let skip = if self.follows_value() { 0 } else { comma };
-        self.raw(text.get(skip..).unwrap_or_default());
+        self.raw(text.get(comma..).unwrap_or_default());
     }
 
     /// Writes a string as a value.
     fn string(&mut self, text: &str) {
-        self.escaped(text, true);
-    }
-
-    fn escaped(&mut self, text: &str, quotes: bool) {
-        // Without branches, so that the compiler compares many octets at once.
-        let special = |octet: u8| octet < 0x20 || matches!(octet, b'"' | b'\\' | 0x7f | 0xc2);
-        if quotes && !text.bytes().fold(false, |any, octet| any | special(octet)) {
+        if is_plain(text.as_bytes()) {
             self.out.push(b'"');
             self.raw(text);
-            return self.out.push(b'"');
+            self.out.push(b'"');
+        } else {
+            self.escaped(text, true);
         }
+    }
+
+    #[inline(never)]
+    fn escaped(&mut self, text: &str, quotes: bool) {
         // Each of the controls that JSON lets pass begins with one of these two
         // in UTF-8; mostly there are none.
         let controls = memchr::memchr2(0x7f, 0xc2, text.as_bytes()).is_some();
@@ -144,12 +171,14 @@ impl JsonText {
     }
 
     /// A member whose value is JSON text already.
+    #[inline(always)]
     pub(crate) fn literal(&mut self, key: Key, value: &str) {
         self.key(key);
         self.raw(value);
     }
 
     /// A member whose value is one of our own names.
+    #[inline(always)]
     pub(crate) fn name(&mut self, key: Key, value: Option<&str>) {
         self.key(key);
         match value {
@@ -163,6 +192,7 @@ impl JsonText {
     }
 
     /// A member with a string of any content, or null.
+    #[inline(always)]
     pub(crate) fn text(&mut self, key: Key, value: Option<&str>) {
         self.key(key);
         match value {
@@ -172,12 +202,14 @@ impl JsonText {
     }
 
     /// A member with a number.
+    #[inline(always)]
     pub(crate) fn number(&mut self, key: Key, value: u64) {
         self.key(key);
         append_number(&mut self.out, value);
     }
 
     /// A member with a number or null.
+    #[inline(always)]
     pub(crate) fn maybe_number(&mut self, key: Key, value: Option<u64>) {
         self.key(key);
         match value {
@@ -187,6 +219,7 @@ impl JsonText {
     }
 
     /// A member with a time, or null.
+    #[inline(always)]
     pub(crate) fn time(&mut self, key: Key, value: Option<Timestamp>) {
         self.key(key);
         match value {
@@ -199,7 +232,28 @@ impl JsonText {
         }
     }
 
+    /// A member with an address and a port, or null.
+    pub(crate) fn address(&mut self, key: Key, value: Option<SocketAddr>) {
+        self.key(key);
+        let Some(address) = value else {
+            return self.raw("null");
+        };
+        self.out.push(b'"');
+        match address {
+            SocketAddr::V4(address) => {
+                for (octet, behind) in address.ip().octets().into_iter().zip(*b"...:") {
+                    append_number(&mut self.out, u64::from(octet));
+                    self.out.push(behind);
+                }
+                append_number(&mut self.out, u64::from(address.port()));
+            }
+            SocketAddr::V6(address) => self.raw(&address.to_string()),
+        }
+        self.out.push(b'"');
+    }
+
     /// A member with a list of numbers.
+    #[inline(always)]
     pub(crate) fn numbers(&mut self, key: Key, values: impl Iterator<Item = u64>) {
         self.key(key);
         self.out.push(b'[');
@@ -222,7 +276,7 @@ impl JsonText {
     }
 
     /// A member with a list of pairs of a name and a value, or null.
-    pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(String, String)]>) {
+    pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(SmolStr, SmolStr)]>) {
         self.key(key);
         let Some(fields) = fields else {
             return self.raw("null");
@@ -246,11 +300,13 @@ impl JsonText {
     }
 
     /// Opens an object that is a member's value, or an element's on its line.
+    #[inline]
     pub(crate) fn open(&mut self) {
         self.out.push(b'{');
     }
 
     /// Closes an object.
+    #[inline]
     pub(crate) fn close(&mut self) {
         self.out.push(b'}');
     }
@@ -288,6 +344,37 @@ impl JsonText {
         }
         self.out.push(b'"');
         Ok(())
+    }
+}
+
+/// Whether a string is written as it is.
+fn is_plain(text: &[u8]) -> bool {
+    const fn all(octet: u8) -> u64 {
+        u64::from_le_bytes([octet; 8])
+    }
+    // The highest bit of each octet that is a quotation mark, a reverse
+    // solidus, a control character, or beyond ASCII. Others may be marked by a
+    // borrow or a carry from one that is.
+    let marks = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        let quote = (word ^ all(b'"')).wrapping_sub(all(1));
+        let solidus = (word ^ all(b'\\')).wrapping_sub(all(1));
+        let control = word.wrapping_sub(all(0x20)) | word.wrapping_add(all(1));
+        (quote | solidus | control | word) & all(0x80)
+    };
+    // Without branches, so that the compiler compares many octets at once. C1
+    // controls begin with 0xc2 in UTF-8.
+    let special = |octet: u8| octet < 0x20 || matches!(octet, b'"' | b'\\' | 0x7f | 0xc2);
+    let none_in = |text: &[u8]| !text.iter().fold(false, |any, &octet| any | special(octet));
+    match text.last_chunk() {
+        None => none_in(text),
+        // Names and the like. The last word may overlap the one before it.
+        Some(last) if text.len() <= 64 => {
+            let (words, _) = text.as_chunks();
+            let marked = words.iter().fold(marks(last), |any, word| any | marks(word));
+            marked == 0 || none_in(text)
+        }
+        Some(_) => text.chunks(256).all(none_in),
     }
 }
 
