@@ -175,11 +175,6 @@ pub(super) fn width(text: &str) -> usize {
     text.width().max(text.chars().map(char_width).sum())
 }
 
-/// How many columns a text takes by Unicode's rule alone.
-pub(super) fn drawn(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.width() }
-}
-
 /// By how much a table that pads by Unicode's rule alone may draw a text wider.
 pub(super) fn slack(text: &str) -> usize {
     if text.is_ascii() { 0 } else { width(text).saturating_sub(text.width()) }
