@@ -9,7 +9,7 @@ use super::alignment::Alignment;
 use super::chunk::is_json;
 use super::spread::{Gaps, Sizes};
 use super::timeline::Timeline;
-use super::words::{duration, event_type, exchange_verdict, percent, since};
+use super::words::{capitalised, duration, event_type, exchange_verdict, percent, since};
 use crate::http::Side;
 use crate::report::failures::{FailureKind, Failures};
 use crate::report::phrases::{base, body_end, field, place, request_line, response_line, tally_words, when};
@@ -189,7 +189,7 @@ impl Exchange {
             place: place(head.id),
             endpoints,
             when: when(head),
-            verdict: prose.verdict_text(end),
+            verdict: capitalised(&prose.verdict_text(end)),
             end: end.response_body.as_ref().map(|body| body_end(body, Side::Response)),
             sentences,
             failures: self.failures.kinds(end).collect(),
@@ -342,7 +342,7 @@ impl Line {
             events: grouped(end.events),
             first_event: exchange.first_event().unwrap_or_else(|| "–".to_owned()),
             shares: shares.collect(),
-            verdict: prose.verdict_text(end),
+            verdict: capitalised(&prose.verdict_text(end)),
         }
     }
 }
