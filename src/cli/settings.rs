@@ -496,9 +496,19 @@ mod tests {
 
     #[test]
     fn formats_are_those_that_exist() {
-        for format in
-            ["table", "walkthrough", "json", "jsonl", "csv", "junit", "sarif", "github", "markdown", "html", "none"]
-        {
+        for format in [
+            "table",
+            "walkthrough",
+            "json",
+            "jsonl",
+            "csv",
+            "junit",
+            "sarif",
+            "github",
+            "markdown",
+            "html",
+            "none",
+        ] {
             assert_eq!(settings(&["-f", format, "x"]).format.name(), format);
         }
         assert_eq!(settings(&["-f", "none", "x"]).stdout_format(), None);

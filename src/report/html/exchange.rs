@@ -106,7 +106,7 @@ impl Exchange {
         self.first_chunk = self.first_chunk.or(at);
         self.last = at.or(self.last);
         self.timeline.push(judged, self.base, fails);
-        if !self.coded {
+        if !self.coded || judged.decoded.is_some() {
             self.alignment.push(judged, fails);
         }
         self.sizes.push(judged.chunk.size);
@@ -163,8 +163,8 @@ impl Exchange {
         }
         if self.coded && end.events > 0 {
             sentences.push(
-                "The body is compressed: what a chunk holds is known once it is decoded, and an event has no \
-                 octets of its own on the ruler of chunks."
+                "The body is compressed: what a chunk holds are the octets that it completes once it is decoded. \
+                 The ruler and the payloads as text are of the decoded body, sizes are those on the wire."
                     .to_owned(),
             );
         }

@@ -300,12 +300,24 @@ fn without_times_the_octets_of_the_body_take_their_place() {
 }
 
 #[test]
-fn a_compressed_body_has_no_picture_of_alignment_and_says_why() {
+fn a_compressed_body_is_drawn_and_shown_as_what_it_decodes_to() {
     let mut talk = coredns();
     let fields = talk.head.response.as_mut().unwrap().fields.as_mut().unwrap();
     fields.push(("Content-Encoding".into(), "gzip".into()));
-    let page = page(HtmlOptions::default(), &[&talk]);
-    assert!(!page.contains("<figure class=\"alignment\">") && page.contains("The body is compressed"));
+    let drawn = |talk: &Talk| page(HtmlOptions::default(), &[talk]);
+    // Whose coding isn't read has no place on the ruler.
+    let opaque = drawn(&talk);
+    assert!(!opaque.contains("<figure class=\"alignment\">") && opaque.contains("The body is compressed"));
+    for (chunk, span) in talk.chunks.iter_mut().zip([0..100, 100..400]) {
+        let octets = b"{\"type\":\"ADDED\" decoded}".to_vec();
+        chunk.decoded = Some(Box::new(crate::report::Decoded { span, octets }));
+    }
+    let decoded = drawn(&talk);
+    assert!(
+        decoded.contains("<rect x=\"25%\" width=\"75%\" y=\"2\""),
+        "the second chunk, three times the first"
+    );
+    assert!(decoded.contains("Payload, decoded, as text") && text(&decoded).contains("\"ADDED\" decoded}"));
 }
 
 #[test]
