@@ -496,9 +496,19 @@ mod tests {
 
     #[test]
     fn formats_are_those_that_exist() {
-        for format in
-            ["table", "walkthrough", "json", "jsonl", "csv", "junit", "sarif", "github", "markdown", "none"]
-        {
+        for format in [
+            "table",
+            "walkthrough",
+            "json",
+            "jsonl",
+            "csv",
+            "junit",
+            "sarif",
+            "github",
+            "markdown",
+            "html",
+            "none",
+        ] {
             assert_eq!(settings(&["-f", format, "x"]).format.name(), format);
         }
         assert_eq!(settings(&["-f", "none", "x"]).stdout_format(), None);
@@ -508,7 +518,7 @@ mod tests {
             ReportFormat::Csv,
             "the last word counts"
         );
-        for format in ["html", "jsn"] {
+        for format in ["xml", "jsn"] {
             let answer = refusal(&["-f", format, "x"]);
             assert!(
                 answer.contains("possible values: table, walkthrough, json, jsonl, csv, junit,"),
@@ -546,8 +556,8 @@ mod tests {
         );
         assert!(refusal(&["-o", "report.json", "x"]).contains("FORMAT=PATH is expected"));
         assert!(
-            refusal(&["-o", "html=x.html", "x"])
-                .contains("possible formats: table, walkthrough, json, jsonl, csv")
+            refusal(&["-o", "jsn=x.json", "x"])
+                .contains("possible formats: table, walkthrough, json, jsonl, csv, html")
         );
         assert!(refusal(&["-o", "none=x", "x"]).contains("no format for a file"));
         assert!(refusal(&["-o", "json=", "x"]).contains("a path is expected"));
