@@ -129,6 +129,10 @@ pub struct Args {
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub threads: Option<NonZeroUsize>,
 
+    /// Only this chunk of each response, in a walkthrough; repeatable
+    #[arg(long = "chunk", value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Report")]
+    pub chunks: Vec<u64>,
+
     /// When to use colours
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWord::Auto, help_heading = "Report")]
     pub color: ColorWord,

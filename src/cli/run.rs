@@ -397,7 +397,7 @@ pub fn report<'a>(
     let text = text_options(format, settings, color);
     match format {
         ReportFormat::Table => Box::new(Table::new(out, text)),
-        ReportFormat::Walkthrough => Box::new(Walkthrough::new(out, text)),
+        ReportFormat::Walkthrough => Box::new(Walkthrough::new(out, text).only(&settings.chunks)),
         ReportFormat::Json => Box::new(JsonReport::new(out, text.payload)),
         ReportFormat::Jsonl => Box::new(JsonlReport::new(out, text.payload)),
         ReportFormat::Csv => Box::new(CsvReport::new(out, text.payload)),

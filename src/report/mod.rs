@@ -17,6 +17,7 @@ pub mod json;
 pub mod jsonl;
 pub mod junit;
 pub mod markdown;
+mod lesson;
 mod octets;
 pub mod payload;
 mod phrases;
