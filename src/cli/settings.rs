@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
+use super::generate::Generated;
 use crate::event::Kind;
 use crate::pipeline::options::{Expectation, Filters};
 use crate::report::html;
@@ -162,7 +163,9 @@ impl Shown {
 /// Everything that a run needs to know.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The captures, in the order given; at least one.
+    /// What is written in place of a run.
+    pub generate: Option<Generated>,
+    /// The captures, in the order given; at least one, unless there is no run.
     pub captures: Vec<Input>,
     /// Whether they are raw HTTP responses.
     pub raw: bool,
@@ -252,6 +255,7 @@ impl Settings {
         let for_github = formats.any(|format| format == ReportFormat::Github);
         let summary = environment.step_summary.as_ref().filter(|path| for_github && !path.is_empty());
         Ok(Self {
+            generate: args.generate,
             captures,
             raw: args.raw,
             join: args.join,
