@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
+use super::generate::Generated;
 use crate::event::Kind;
 use crate::pipeline::options::{Expectation, Filters};
 use crate::report::html;
@@ -162,7 +163,9 @@ impl Shown {
 /// Everything that a run needs to know.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The captures, in the order given; at least one.
+    /// What is written in place of a run.
+    pub generate: Option<Generated>,
+    /// The captures, in the order given; at least one, unless there is no run.
     pub captures: Vec<Input>,
     /// Whether they are raw HTTP responses.
     pub raw: bool,
@@ -189,6 +192,8 @@ pub struct Settings {
     pub allow: Allow,
     /// What the reports for people show.
     pub shown: Shown,
+    /// The chunks that alone a walkthrough shows; empty for all.
+    pub chunks: Vec<u64>,
     /// Whether standard output has colours. Files never have.
     pub color: bool,
     /// Whether progress is shown on standard error.
@@ -208,6 +213,9 @@ pub enum UsageError {
     /// Two outputs are the same file.
     #[error("two reports would go to the same file '{}'", .0.display())]
     SameOutput(PathBuf),
+    /// A chunk was asked for, but no walkthrough.
+    #[error("--chunk chooses what a walkthrough shows: add --format walkthrough")]
+    ChunkWithoutWalkthrough,
     /// The format isn't written while reading.
     #[error(
         "with --follow, {0} can't go to standard output: it is written when all was read. \
@@ -228,6 +236,13 @@ impl Settings {
     pub fn resolve(args: Args, environment: &Environment) -> Result<Self, UsageError> {
         let captures = inputs(args.captures)?;
         check_outputs(&args.outputs, &captures)?;
+        let walks = |format: ReportFormat| format == ReportFormat::Walkthrough;
+        if !args.chunks.is_empty()
+            && !walks(args.format)
+            && !args.outputs.iter().any(|output| walks(output.format))
+        {
+            return Err(UsageError::ChunkWithoutWalkthrough);
+        }
         let follows = matches!(
             args.format,
             ReportFormat::Table | ReportFormat::Jsonl | ReportFormat::Csv | ReportFormat::None
@@ -240,6 +255,7 @@ impl Settings {
         let for_github = formats.any(|format| format == ReportFormat::Github);
         let summary = environment.step_summary.as_ref().filter(|path| for_github && !path.is_empty());
         Ok(Self {
+            generate: args.generate,
             captures,
             raw: args.raw,
             join: args.join,
@@ -267,6 +283,7 @@ impl Settings {
                     PayloadWord::Full => Payload::Full,
                 }),
             },
+            chunks: args.chunks,
             color: match args.color {
                 ColorWord::Auto => environment.color(),
                 ColorWord::Always => true,
@@ -607,6 +624,14 @@ mod tests {
             assert_eq!(shown.payload(ReportFormat::Table), payload);
             assert_eq!(shown.payload(ReportFormat::Csv), payload);
         }
+    }
+
+    #[test]
+    fn chunks_are_chosen_for_a_walkthrough() {
+        assert_eq!(settings(&["-f", "walkthrough", "--chunk", "2", "--chunk=7", "x"]).chunks, [2, 7]);
+        assert_eq!(settings(&["-o", "walkthrough=w.txt", "--chunk", "2", "x"]).chunks, [2]);
+        assert!(refusal(&["--chunk", "2", "x"]).contains("add --format walkthrough"));
+        refusal(&["-f", "walkthrough", "--chunk", "0", "x"]);
     }
 
     #[test]

@@ -81,8 +81,16 @@ pub(super) enum Tone {
     Bad,
     /// Not known.
     Doubt,
-    /// Octets that are framing rather than payload.
-    Frame,
+    /// Octets of a chunk size.
+    Size,
+    /// Octets of a chunk extension.
+    Extension,
+    /// Line ends that are framing.
+    LineEnd,
+    /// Octets of an event with an odd number.
+    Event,
+    /// Octets of one with an even number: neighbours are told apart.
+    Neighbour,
 }
 
 /// Colours text, or doesn't.
@@ -103,7 +111,11 @@ impl Paint {
             Tone::Good => AnsiColor::Green.on_default(),
             Tone::Bad => AnsiColor::Red.on_default().bold(),
             Tone::Doubt => AnsiColor::Yellow.on_default(),
-            Tone::Frame => AnsiColor::Cyan.on_default(),
+            Tone::Size => AnsiColor::Cyan.on_default().bold(),
+            Tone::Extension => AnsiColor::Yellow.on_default(),
+            Tone::LineEnd => AnsiColor::Magenta.on_default(),
+            Tone::Event => AnsiColor::Green.on_default(),
+            Tone::Neighbour => AnsiColor::Blue.on_default(),
         };
         format!("{style}{text}{style:#}")
     }
