@@ -34,4 +34,5 @@ pub mod pipeline;
 pub mod report;
 pub mod tcp;
 pub mod units;
+mod utf8;
 pub mod verdict;

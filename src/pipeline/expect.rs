@@ -46,7 +46,10 @@ pub(super) fn resolve(
             Guess::Kind(kind) => kind,
             Guess::Watch if framing == Some(Framing::Chunked) => {
                 return match codings(response) {
-                    Ok(codings) => Resolved { task: Task::Guess { joined }, codings, ..Resolved::nothing() },
+                    Ok(codings) => {
+                        let task = Task::Guess { kind: encoding(response), joined };
+                        Resolved { task, codings, ..Resolved::nothing() }
+                    }
                     Err(_) => Resolved::nothing(),
                 };
             }
@@ -57,12 +60,8 @@ pub(super) fn resolve(
         Kind::Watch => encoding(response),
         kind => kind,
     };
-    let codings = match (kind, unsupported_type(response)) {
-        (Kind::Watch, Some(media_type)) => Err(media_type),
-        _ => codings(response),
-    };
     let expect = Some(Expect::Kind(kind));
-    match codings {
+    match codings(response) {
         Ok(codings) => Resolved { expect, task: Task::Check { kind, joined }, unsupported: None, codings },
         Err(encoding) => Resolved {
             expect,
@@ -101,7 +100,7 @@ fn guess(request: Option<&RequestHead>, response: &ResponseHead) -> Guess {
     if asked || has_parameter(content_type, "stream", "watch") {
         return Guess::Kind(Kind::Watch);
     }
-    if request.is_none() && is_json(media_type) {
+    if request.is_none() && (is_json(media_type) || media_type.eq_ignore_ascii_case("application/cbor-seq")) {
         return Guess::Watch;
     }
     Guess::Nothing
@@ -179,13 +178,11 @@ fn codings(response: &ResponseHead) -> Result<Vec<Coding>, String> {
 /// The encoding of a watch, by its content type.
 fn encoding(response: &ResponseHead) -> Kind {
     let media_type = media_type(response.content_type()).to_ascii_lowercase();
-    if media_type.contains("protobuf") { Kind::WatchProtobuf } else { Kind::Watch }
-}
-
-/// The media type that keeps a watch from being read, if it does.
-fn unsupported_type(response: &ResponseHead) -> Option<String> {
-    let media_type = media_type(response.content_type()).to_ascii_lowercase();
-    media_type.contains("cbor").then(|| format!("content type {media_type}"))
+    match () {
+        () if media_type.contains("protobuf") => Kind::WatchProtobuf,
+        () if media_type.contains("cbor") => Kind::WatchCbor,
+        () => Kind::Watch,
+    }
 }
 
 impl ResponseHead {
@@ -258,7 +255,7 @@ mod tests {
 
     #[test]
     fn without_a_request_the_body_tells() {
-        assert_eq!(auto(None, 200, &[JSON]).task, Task::Guess { joined: false });
+        assert_eq!(auto(None, 200, &[JSON]).task, Task::Guess { kind: Kind::Watch, joined: false });
         assert_eq!(auto(None, 200, &[("Content-Type", "text/html")]).task, Task::Pass(None));
     }
 
@@ -282,7 +279,10 @@ mod tests {
     #[test]
     fn a_guess_is_made_in_the_decoded_body() {
         let guess = auto(None, 200, &[JSON, ("Content-Encoding", "gzip")]);
-        assert_eq!((guess.task, guess.codings), (Task::Guess { joined: false }, vec![Coding::Gzip]));
+        assert_eq!(
+            (guess.task, guess.codings),
+            (Task::Guess { kind: Kind::Watch, joined: false }, vec![Coding::Gzip])
+        );
         assert_eq!(auto(None, 200, &[JSON, ("Content-Encoding", "x")]), Resolved::nothing());
     }
 

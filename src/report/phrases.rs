@@ -10,7 +10,7 @@ use crate::units::{Stamp, Timestamp};
 /// What one chunk must hold exactly one of, in words.
 pub(super) const fn unit(expect: Option<Expect>) -> &'static str {
     match expect {
-        Some(Expect::Kind(Kind::Watch | Kind::WatchProtobuf)) => "watch event",
+        Some(Expect::Kind(Kind::Watch | Kind::WatchProtobuf | Kind::WatchCbor)) => "watch event",
         Some(Expect::Kind(Kind::Json)) => "JSON text",
         Some(Expect::Kind(Kind::Ndjson)) => "line of JSON",
         Some(Expect::Kind(Kind::Sse)) => "server-sent event",
@@ -235,7 +235,7 @@ pub(super) fn unchecked(end: &ExchangeEnd) -> String {
 
 const fn expected(expect: Expect) -> &'static str {
     match expect {
-        Expect::Kind(Kind::Watch | Kind::WatchProtobuf) => "a watch",
+        Expect::Kind(Kind::Watch | Kind::WatchProtobuf | Kind::WatchCbor) => "a watch",
         Expect::Kind(Kind::Sse) => "an event stream",
         Expect::Kind(Kind::Json | Kind::Ndjson) => "a JSON stream",
         Expect::Any => "a chunked body",
