@@ -480,7 +480,8 @@ mod tests {
             assert_eq!(settings(&["--expect", word, "x"]).expect, expect);
         }
         assert!(
-            refusal(&["-e", "xml", "x"]).contains("possible values: auto, watch, json, ndjson, sse, any")
+            refusal(&["-e", "xml", "x"])
+                .contains("possible values: auto, watch, protobuf, cbor, json, ndjson, sse, any")
         );
     }
 

@@ -2,7 +2,7 @@
 
 use crate::coding::{Coding, MOST_CODINGS};
 use crate::event::Kind;
-use crate::http::{Framing, RequestHead, ResponseHead, members};
+use crate::http::{Framing, RequestHead, ResponseHead, members, upgrades_to};
 use crate::report::Expect;
 
 use super::judge::Task;
@@ -47,7 +47,7 @@ pub(super) fn resolve(
             Guess::Watch if framing == Some(Framing::Chunked) => {
                 return match codings(response) {
                     Ok(codings) => {
-                        let task = Task::Guess { kind: encoding(response), joined };
+                        let task = Task::Guess { kind: encoding(response.content_type()), joined };
                         Resolved { task, codings, ..Resolved::nothing() }
                     }
                     Err(_) => Resolved::nothing(),
@@ -56,12 +56,15 @@ pub(super) fn resolve(
             Guess::Nothing | Guess::Watch => return Resolved::nothing(),
         },
     };
+    let websocket = is_websocket(response);
     let kind = match kind {
-        Kind::Watch => encoding(response),
+        Kind::Watch if websocket => encoding(&accepted(request)),
+        Kind::Watch => encoding(response.content_type()),
         kind => kind,
     };
     let expect = Some(Expect::Kind(kind));
-    match codings(response) {
+    let codings = if websocket { message_codings(kind, response) } else { codings(response) };
+    match codings {
         Ok(codings) => Resolved { expect, task: Task::Check { kind, joined }, unsupported: None, codings },
         Err(encoding) => Resolved {
             expect,
@@ -85,6 +88,10 @@ fn guess(request: Option<&RequestHead>, response: &ResponseHead) -> Guess {
         // A body that was joined in the middle, behind a head that nobody saw.
         return if response.fields.is_none() { Guess::Watch } else { Guess::Nothing };
     };
+    if is_websocket(response) {
+        let asked = request.and_then(|request| request.target.as_deref()).is_some_and(asks_for_watch);
+        return if asked { Guess::Kind(Kind::Watch) } else { Guess::Nothing };
+    }
     if !(200..300).contains(&status) {
         return Guess::Nothing;
     }
@@ -175,9 +182,38 @@ fn codings(response: &ResponseHead) -> Result<Vec<Coding>, String> {
     Ok(codings)
 }
 
+/// Whether a response makes the connection a WebSocket (RFC 6455 §4.2.2).
+pub(super) fn is_websocket(response: &ResponseHead) -> bool {
+    response.status == Some(101) && upgrades_to(response.fields.as_ref(), "websocket")
+}
+
+/// What a request accepts first.
+fn accepted(request: Option<&RequestHead>) -> String {
+    let fields = request.and_then(|request| request.fields.as_ref());
+    members(fields, "accept").next().unwrap_or_default().to_owned()
+}
+
+/// What keeps the messages of a WebSocket from being read; they have no codings.
+fn message_codings(kind: Kind, response: &ResponseHead) -> Result<Vec<Coding>, String> {
+    let fields = response.fields.as_ref();
+    if let Some(extension) = members(fields, "sec-websocket-extensions").next() {
+        let name = extension.split(';').next().unwrap_or_default().trim();
+        return Err(format!("WebSocket extension {name}"));
+    }
+    let encoded = members(fields, "sec-websocket-protocol").find(|name| name.contains("base64"));
+    if let Some(protocol) = encoded {
+        return Err(format!("WebSocket subprotocol {protocol}"));
+    }
+    if kind == Kind::WatchProtobuf {
+        // Without the lengths that tell events apart.
+        return Err("protobuf in WebSocket messages".to_owned());
+    }
+    Ok(Vec::new())
+}
+
 /// The encoding of a watch, by its content type.
-fn encoding(response: &ResponseHead) -> Kind {
-    let media_type = media_type(response.content_type()).to_ascii_lowercase();
+fn encoding(content_type: &str) -> Kind {
+    let media_type = media_type(content_type).to_ascii_lowercase();
     match () {
         () if media_type.contains("protobuf") => Kind::WatchProtobuf,
         () if media_type.contains("cbor") => Kind::WatchCbor,

@@ -116,6 +116,8 @@ pub(super) struct Judge {
     /// The body's codings, if it has any: events are then read in what its
     /// octets decode to.
     coded: Option<Box<Coded>>,
+    /// Chunks are messages, whose size shows only with their last frame.
+    grows: bool,
     /// Nothing of the current chunk is read any more.
     skipping: bool,
     /// Payload octets of the current chunk.
@@ -155,6 +157,7 @@ impl Judge {
             kind,
             framer: None,
             coded: None,
+            grows: false,
             skipping: false,
             size: 0,
             received: 0,
@@ -170,6 +173,11 @@ impl Judge {
             tail: Tail::default(),
             found: VecDeque::new(),
         }
+    }
+
+    /// The chunks are WebSocket messages.
+    pub(super) fn read_messages(&mut self) {
+        self.grows = true;
     }
 
     /// The body has codings, in the order in which they were applied. It
@@ -295,6 +303,12 @@ impl Judge {
             && let Some(waiting) = self.waiting.back_mut()
         {
             waiting.utf8.push(octets);
+        }
+        if self.grows
+            && let Some(waiting) = self.waiting.back_mut()
+        {
+            let end = offset.saturating_add(octets.len() as u64);
+            waiting.range.end = waiting.range.end.max(end);
         }
         if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
             self.coded_payload(octets);
@@ -643,7 +657,8 @@ impl Judge {
                     "comments alone, as servers send them to keep a stream alive".to_owned(),
                 ))
             } else {
-                Verdict::Invalid(Fault { at: waiting.range.start, message: "white space alone".to_owned() })
+                let message = if waiting.range.is_empty() { "an empty message" } else { "white space alone" };
+                Verdict::Invalid(Fault { at: waiting.range.start, message: message.to_owned() })
             }
         })
     }

@@ -56,7 +56,12 @@ pub(super) fn response_line(head: &ExchangeHead) -> String {
         facts
             .extend(field(fields.as_ref(), name).map(|value| fit_middle(&printable(value), 60).into_owned()));
     }
-    facts.push(framing(head.framing));
+    let websocket =
+        field(fields.as_ref(), "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
+    facts.push(match head.framing {
+        Some(Framing::Tunnel) if websocket => "WebSocket: a message stands for a chunk".to_owned(),
+        other => framing(other),
+    });
     facts.join(", ")
 }
 

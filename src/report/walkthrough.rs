@@ -10,7 +10,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::chunk::{self, Chunk, Closing, LastChunk};
+use crate::chunk::{self, Chunk, Closing, LastChunk, Message};
 use crate::http::{BodyEnd, Fields, Side};
 use crate::report::failures::Failures;
 use crate::report::octets::{Pane, Trail, arithmetic, digits};
@@ -129,7 +129,8 @@ impl<W: Write> Walkthrough<W> {
         let heading = self.heading(&format!("{side} {}", chunk.index), &chunk.frames(), chunk.last, base);
         let mut pane = Pane::new(prose, only_frame(&chunk.trail));
         let mut trail = Trail::new(&chunk.trail);
-        pane.framing(&mut trail, &chunk.size_line, "size line");
+        let line = if chunk.message.is_some() { "frame header" } else { "size line" };
+        pane.framing(&mut trail, &chunk.size_line, line);
         pane.remark(&size_sentence(chunk));
         if self.options.payload == Payload::None && chunk.received > 0 {
             pane.remark(&format!(
@@ -142,12 +143,17 @@ impl<W: Write> Walkthrough<W> {
             pane.payload(&mut trail, chunk.size, chunk.received, &chunk.payload, whole);
         }
         match chunk.closing {
+            // RFC 6455 §5.2: a frame's length is all that ends it.
+            Closing::CrLf if chunk.message.is_some() => {}
             Closing::CrLf => pane.framing(&mut trail, b"\r\n", "CRLF: the chunk ends here"),
             Closing::Lf => pane.framing(&mut trail, b"\n", "a bare LF in place of CRLF"),
             Closing::Lost => pane.remark("the capture lacks the CRLF that ends the chunk"),
             Closing::None if chunk.received < chunk.size => {
                 let (got, size) = (chunk.received, chunk.size);
                 pane.remark(&format!("{got} of {size} octets came: the body ends within this chunk"));
+            }
+            Closing::None if chunk.message.is_some() => {
+                pane.remark("the last frame of the message did not come")
             }
             Closing::None => pane.remark("the CRLF that ends the chunk is not there"),
             Closing::Broken => pane.remark("no CRLF follows: the chunk framing breaks here"),
@@ -371,6 +377,9 @@ fn decoded_sentence(decoded: &Decoded) -> String {
 
 /// What the size line says, worked out.
 fn size_sentence(chunk: &Chunk) -> String {
+    if let Some(message) = chunk.message {
+        return message_sentence(message, chunk.size);
+    }
     let hex = chunk.size_hex();
     let follow = if chunk.size == 1 { "octet of payload follows" } else { "octets of payload follow" };
     let mut text = format!("\"{}\" in hexadecimal: {} {follow}", digits(hex), arithmetic(hex, chunk.size));
@@ -378,6 +387,16 @@ fn size_sentence(chunk: &Chunk) -> String {
         text.push_str(&format!("; \"{}\" is a chunk extension", fit(&printable(&extensions), 40)));
     }
     text
+}
+
+/// What a message is, and in how many frames it came.
+fn message_sentence(message: Message, size: u64) -> String {
+    let kind = if message.text { "text" } else { "binary" };
+    let frames = match message.frames {
+        1 => "one frame".to_owned(),
+        more => format!("{}, of which the headers of the others are left out", counted(more, "frame")),
+    };
+    format!("a {kind} message of {} in {frames}", counted(size, "octet"))
 }
 
 /// `event 2: MODIFIED ConfigMap kube-system/coredns, version 73`
