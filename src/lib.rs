@@ -18,6 +18,7 @@
 //! | [`http`] | stream items of both directions → [`http::HttpEvent`]s: heads, bodies, exchanges |
 //! | [`chunk`] | octets of a chunked body → [`chunk::ChunkToken`]s and [`chunk::Chunk`] records |
 //! | [`coding`] | octets of a coded body → the octets that were coded |
+//! | [`websocket`] | octets of a tunnel → messages, as [`chunk::ChunkToken`]s too |
 //! | [`event`] | body octets, chunk edges ignored → [`event::EventItem`]s |
 //! | [`verdict`] | chunk ranges × event ranges → [`verdict::Verdict`]s |
 //! | [`report`] | findings → table, walkthrough, JSON |
@@ -34,4 +35,6 @@ pub mod pipeline;
 pub mod report;
 pub mod tcp;
 pub mod units;
+mod utf8;
 pub mod verdict;
+pub mod websocket;

@@ -245,6 +245,8 @@ pub enum ExpectWord {
     Watch,
     /// A Kubernetes watch event in protobuf, whatever the content type
     Protobuf,
+    /// A Kubernetes watch event in CBOR, whatever the content type
+    Cbor,
     /// A JSON text
     Json,
     /// A line with a JSON text

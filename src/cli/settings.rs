@@ -357,6 +357,7 @@ const fn expectation(word: ExpectWord) -> Expectation {
         ExpectWord::Auto => Expectation::Auto,
         ExpectWord::Watch => Expectation::Kind(Kind::Watch),
         ExpectWord::Protobuf => Expectation::Kind(Kind::WatchProtobuf),
+        ExpectWord::Cbor => Expectation::Kind(Kind::WatchCbor),
         ExpectWord::Json => Expectation::Kind(Kind::Json),
         ExpectWord::Ndjson => Expectation::Kind(Kind::Ndjson),
         ExpectWord::Sse => Expectation::Kind(Kind::Sse),
@@ -486,6 +487,7 @@ mod tests {
             ("auto", Expectation::Auto),
             ("watch", Expectation::Kind(Kind::Watch)),
             ("protobuf", Expectation::Kind(Kind::WatchProtobuf)),
+            ("cbor", Expectation::Kind(Kind::WatchCbor)),
             ("json", Expectation::Kind(Kind::Json)),
             ("ndjson", Expectation::Kind(Kind::Ndjson)),
             ("sse", Expectation::Kind(Kind::Sse)),
@@ -495,7 +497,8 @@ mod tests {
             assert_eq!(settings(&["--expect", word, "x"]).expect, expect);
         }
         assert!(
-            refusal(&["-e", "xml", "x"]).contains("possible values: auto, watch, json, ndjson, sse, any")
+            refusal(&["-e", "xml", "x"])
+                .contains("possible values: auto, watch, protobuf, cbor, json, ndjson, sse, any")
         );
     }
 

@@ -17,6 +17,7 @@ use crate::coding::Coding;
 use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::{BodyEnd, Side};
 use crate::report::{ChunkUnderWay, Decoded, Event, EventUnderWay, ExchangeId, JudgedChunk};
+use crate::utf8::Utf8;
 use crate::verdict::{Fault, Overlap, Verdict};
 
 use super::coded::{Coded, Stop};
@@ -37,6 +38,8 @@ pub(super) enum Task {
     /// A watch is expected if the body turns out to hold one: if its first
     /// octets do, or, where it was joined, the first chunk that begins with `{`.
     Guess {
+        /// The watch's encoding.
+        kind: Kind,
         /// Whether the body was joined in the middle.
         joined: bool,
     },
@@ -113,6 +116,8 @@ pub(super) struct Judge {
     /// The body's codings, if it has any: events are then read in what its
     /// octets decode to.
     coded: Option<Box<Coded>>,
+    /// Chunks are messages, whose size shows only with their last frame.
+    grows: bool,
     /// Nothing of the current chunk is read any more.
     skipping: bool,
     /// Payload octets of the current chunk.
@@ -143,7 +148,7 @@ impl Judge {
             Task::Pass(reason) => (Mode::Off(reason), Kind::Json),
             Task::Check { kind, joined: true } => (Mode::Searching(AFTER_JOIN), kind),
             Task::Check { kind, joined: false } => (Mode::InStep, kind),
-            Task::Guess { joined } => (Mode::Guessing { joined }, Kind::Watch),
+            Task::Guess { kind, joined } => (Mode::Guessing { joined }, kind),
         };
         Self {
             exchange,
@@ -152,6 +157,7 @@ impl Judge {
             kind,
             framer: None,
             coded: None,
+            grows: false,
             skipping: false,
             size: 0,
             received: 0,
@@ -167,6 +173,11 @@ impl Judge {
             tail: Tail::default(),
             found: VecDeque::new(),
         }
+    }
+
+    /// The chunks are WebSocket messages.
+    pub(super) fn read_messages(&mut self) {
+        self.grows = true;
     }
 
     /// The body has codings, in the order in which they were applied. It
@@ -293,6 +304,12 @@ impl Judge {
         {
             waiting.utf8.push(octets);
         }
+        if self.grows
+            && let Some(waiting) = self.waiting.back_mut()
+        {
+            let end = offset.saturating_add(octets.len() as u64);
+            waiting.range.end = waiting.range.end.max(end);
+        }
         if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
             self.coded_payload(octets);
         } else {
@@ -383,13 +400,15 @@ impl Judge {
     /// can begin an event, as far as its first octet tells.
     fn may_begin(&mut self, octets: &[u8]) -> bool {
         let first = match self.kind {
-            Kind::WatchProtobuf => octets.first(),
+            Kind::WatchProtobuf | Kind::WatchCbor => octets.first(),
             _ => octets.iter().find(|octet| !octet.is_ascii_whitespace()),
         };
         let Some(first) = first else { return true };
         let begins = match self.kind {
             // The first octet of a length that is believed.
             Kind::WatchProtobuf => *first <= 1,
+            // A map, or the tag of CBOR.
+            Kind::WatchCbor => matches!(first, 0xa0..=0xbf | 0xd9),
             Kind::Watch => *first == b'{',
             Kind::Json | Kind::Ndjson => matches!(first, b'{' | b'['),
             Kind::Sse => true,
@@ -638,7 +657,8 @@ impl Judge {
                     "comments alone, as servers send them to keep a stream alive".to_owned(),
                 ))
             } else {
-                Verdict::Invalid(Fault { at: waiting.range.start, message: "white space alone".to_owned() })
+                let message = if waiting.range.is_empty() { "an empty message" } else { "white space alone" };
+                Verdict::Invalid(Fault { at: waiting.range.start, message: message.to_owned() })
             }
         })
     }
@@ -692,48 +712,5 @@ impl Tail {
             .or_else(|| octets.strip_suffix(b"\n"))
             .or_else(|| octets.strip_suffix(b"\r"));
         kind == Kind::Sse && line_end.is_some_and(|before| before.ends_with(b"\n") || before.ends_with(b"\r"))
-    }
-}
-
-/// Whether octets that come in pieces are valid UTF-8.
-#[derive(Debug, Default)]
-struct Utf8 {
-    /// The beginning of a character that the last piece cut.
-    cut: [u8; 4],
-    cut_len: usize,
-    invalid: bool,
-}
-
-impl Utf8 {
-    fn push(&mut self, mut octets: &[u8]) {
-        while self.cut_len > 0 && !self.invalid {
-            let Some((first, rest)) = octets.split_first() else { return };
-            octets = rest;
-            if let Some(place) = self.cut.get_mut(self.cut_len) {
-                *place = *first;
-                self.cut_len += 1;
-            }
-            match std::str::from_utf8(self.cut.get(..self.cut_len).unwrap_or_default()) {
-                Ok(_) => self.cut_len = 0,
-                Err(error) => self.invalid = error.error_len().is_some(),
-            }
-        }
-        if self.invalid {
-            return;
-        }
-        if let Err(error) = std::str::from_utf8(octets) {
-            let tail = octets.get(error.valid_up_to()..).unwrap_or_default();
-            match self.cut.get_mut(..tail.len()) {
-                Some(cut) if error.error_len().is_none() => {
-                    cut.copy_from_slice(tail);
-                    self.cut_len = tail.len();
-                }
-                _ => self.invalid = true,
-            }
-        }
-    }
-
-    fn is_valid(&self) -> bool {
-        !self.invalid && self.cut_len == 0
     }
 }

@@ -12,7 +12,7 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::chunk::{self, Chunk, Closing, LastChunk};
+use crate::chunk::{self, Chunk, Closing, LastChunk, Message};
 use crate::event::Kind;
 use crate::http::{BodyEnd, Fields, Framing, Side};
 use crate::report::failures::Failures;
@@ -176,11 +176,20 @@ impl<W: Write> Walkthrough<W> {
         };
         let mut pane = Pane::new(prose, only_frame(&chunk.trail));
         let mut trail = Trail::new(&chunk.trail);
-        teach(&mut pane, lesson.second, Term::NextChunk);
-        pane.framing(&mut trail, &chunk.size_line, chunk.size_hex().len(), "size line");
-        teach(&mut pane, lesson.first, Term::SizeLine);
+        let line = match chunk.message {
+            Some(_) => {
+                pane.framing(&mut trail, &chunk.size_line, 0, "frame header");
+                false
+            }
+            None => {
+                teach(&mut pane, lesson.second, Term::NextChunk);
+                pane.framing(&mut trail, &chunk.size_line, chunk.size_hex().len(), "size line");
+                lesson.first
+            }
+        };
+        teach(&mut pane, line, Term::SizeLine);
         pane.remark(&size_sentence(chunk));
-        teach(&mut pane, lesson.first, Term::Hexadecimal);
+        teach(&mut pane, line, Term::Hexadecimal);
         teach(&mut pane, chunk.extensions().is_some(), Term::Extension);
         if self.options.payload == Payload::None && chunk.received > 0 {
             pane.remark(&format!(
@@ -191,14 +200,16 @@ impl<W: Write> Walkthrough<W> {
         } else {
             let whole = self.options.payload == Payload::Full;
             let spans = if plain { spans(judged) } else { Vec::new() };
-            teach(&mut pane, lesson.first, Term::Payload);
+            teach(&mut pane, line, Term::Payload);
             pane.payload(&mut trail, chunk.size, chunk.received, &chunk.payload, whole, &spans);
             let lines = matches!(expect, Some(Expect::Kind(Kind::Watch | Kind::Ndjson)));
             let feeds = lines && judged.verdict == Verdict::One && chunk.payload.ends_with(b"\n");
             let feeds = feeds && chunk.payload.len() as u64 == chunk.size;
-            teach(&mut pane, lesson.first && feeds, Term::LineFeed);
+            teach(&mut pane, line && feeds, Term::LineFeed);
         }
         match chunk.closing {
+            // RFC 6455 §5.2: a frame's length is all that ends it.
+            Closing::CrLf if chunk.message.is_some() => {}
             Closing::CrLf => {
                 pane.framing(&mut trail, b"\r\n", 0, "CRLF: the chunk ends here");
                 teach(&mut pane, lesson.first, Term::ChunkEnd);
@@ -208,6 +219,9 @@ impl<W: Write> Walkthrough<W> {
             Closing::None if chunk.received < chunk.size => {
                 let (got, size) = (chunk.received, chunk.size);
                 pane.remark(&format!("{got} of {size} octets came: the body ends within this chunk"));
+            }
+            Closing::None if chunk.message.is_some() => {
+                pane.remark("the last frame of the message did not come")
             }
             Closing::None => pane.remark("the CRLF that ends the chunk is not there"),
             Closing::Broken => pane.remark("no CRLF follows: the chunk framing breaks here"),
@@ -508,6 +522,9 @@ fn decoded_sentence(decoded: &Decoded) -> String {
 
 /// What the size line says, worked out.
 fn size_sentence(chunk: &Chunk) -> String {
+    if let Some(message) = chunk.message {
+        return message_sentence(message, chunk.size);
+    }
     let hex = chunk.size_hex();
     let follow = if chunk.size == 1 { "octet of payload follows" } else { "octets of payload follow" };
     let mut text = format!("\"{}\" in hexadecimal: {} {follow}", digits(hex), arithmetic(hex, chunk.size));
@@ -515,6 +532,16 @@ fn size_sentence(chunk: &Chunk) -> String {
         text.push_str(&format!("; \"{}\" is a chunk extension", fit(&printable(&extensions), 40)));
     }
     text
+}
+
+/// What a message is, and in how many frames it came.
+fn message_sentence(message: Message, size: u64) -> String {
+    let kind = if message.text { "text" } else { "binary" };
+    let frames = match message.frames {
+        1 => "one frame".to_owned(),
+        more => format!("{}, of which the headers of the others are left out", counted(more, "frame")),
+    };
+    format!("a {kind} message of {} in {frames}", counted(size, "octet"))
 }
 
 /// `event 2: MODIFIED ConfigMap kube-system/coredns, version 73`

@@ -198,6 +198,11 @@ fn remark(judged: &JudgedChunk, setting: Setting<'_>) -> Option<String> {
 
 /// What the size line says, worked out.
 fn size_sentence(chunk: &Chunk) -> String {
+    if let Some(message) = chunk.message {
+        let kind = if message.text { "text" } else { "binary" };
+        let frames = counted(message.frames, "frame");
+        return format!("a WebSocket message ({kind}) of {} in {frames}", counted(chunk.size, "octet"));
+    }
     let follow = if chunk.size == 1 { "octet" } else { "octets" };
     let hex = chunk.size_hex();
     let mut text = format!("“{}” in hexadecimal: {} {follow}", digits(hex), arithmetic(hex, chunk.size));
@@ -211,15 +216,21 @@ fn size_sentence(chunk: &Chunk) -> String {
 fn octets(chunk: &Chunk, payload: Payload) -> Vec<Octets> {
     let mut pane = Pane::default();
     let mut trail = Trail::new(&chunk.trail);
-    pane.framing(&mut trail, "size line", &chunk.size_line);
+    let line = if chunk.message.is_some() { "frame header" } else { "size line" };
+    pane.framing(&mut trail, line, &chunk.size_line);
     pane.payload(&mut trail, chunk, payload);
     match chunk.closing {
+        // RFC 6455 §5.2: a frame's length is all that ends it.
+        Closing::CrLf if chunk.message.is_some() => {}
         Closing::CrLf => pane.framing(&mut trail, "CRLF", b"\r\n"),
         Closing::Lf => pane.framing(&mut trail, "bare LF", b"\n"),
         Closing::Lost => pane.remark("The capture lacks the CRLF that ends the chunk.".to_owned()),
         Closing::None if chunk.received < chunk.size => {
             let (got, size) = (grouped(chunk.received), grouped(chunk.size));
             pane.remark(format!("{got} of {size} octets came: the body ends within this chunk."));
+        }
+        Closing::None if chunk.message.is_some() => {
+            pane.remark("The last frame of the message did not come.".to_owned());
         }
         Closing::None => pane.remark("The CRLF that ends the chunk is not there.".to_owned()),
         Closing::Broken => pane.remark("No CRLF follows: the chunk framing breaks here.".to_owned()),
