@@ -268,7 +268,8 @@ impl Head {
         let whole = self.octets.get(..self.line).unwrap_or_default();
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
-        let line = String::from_utf8_lossy(fields::without_end(line));
+        let line = fields::without_end(line);
+        let line = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         let read = fields::parse(rest);
         let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
         let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
