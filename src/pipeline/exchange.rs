@@ -279,7 +279,9 @@ impl Exchange {
             ChunkToken::Payload { .. } | ChunkToken::Missing { .. } => {}
         }
         progress.judge.push(token);
-        self.take_judgements(side, options, emit);
+        if progress.judge.has_found() {
+            self.take_judgements(side, options, emit);
+        }
     }
 
     fn take_judgements(&mut self, side: Side, options: &Options, emit: &mut Emit<'_>) {

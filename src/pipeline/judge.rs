@@ -197,6 +197,11 @@ impl Judge {
         self.coded.as_ref().is_some_and(|coded| coded.is_too_much())
     }
 
+    /// Whether anything was found and not taken yet.
+    pub(super) fn has_found(&self) -> bool {
+        !self.found.is_empty()
+    }
+
     /// What was found and not taken yet, in order.
     pub(super) fn poll(&mut self) -> Option<Judgement> {
         self.found.pop_front()
@@ -666,8 +671,7 @@ impl Judge {
 
 /// The chunk that holds an octet of the body.
 fn holder(waiting: &VecDeque<Waiting>, octet: u64) -> Option<u64> {
-    let place = waiting.partition_point(|w| w.range.end <= octet);
-    waiting.get(place).filter(|w| w.range.start <= octet).map(|w| w.index)
+    waiting.get(ending_before(waiting, octet)).filter(|w| w.range.start <= octet).map(|w| w.index)
 }
 
 /// Octets kept of what a chunk decodes to.
@@ -680,8 +684,11 @@ fn touched<'w>(
     waiting: &'w mut VecDeque<Waiting>,
     span: &Range<u64>,
 ) -> impl DoubleEndedIterator<Item = &'w mut Waiting> + use<'w> {
-    let first = waiting.partition_point(|w| w.range.end <= span.start);
-    let behind = waiting.partition_point(|w| w.range.start < span.end);
+    let first = ending_before(waiting, span.start);
+    let behind = match waiting.back() {
+        Some(last) if last.range.start < span.end => waiting.len(),
+        _ => waiting.partition_point(|w| w.range.start < span.end),
+    };
     waiting.range_mut(first..behind.max(first))
 }
 
@@ -712,5 +719,14 @@ impl Tail {
             .or_else(|| octets.strip_suffix(b"\n"))
             .or_else(|| octets.strip_suffix(b"\r"));
         kind == Kind::Sse && line_end.is_some_and(|before| before.ends_with(b"\n") || before.ends_with(b"\r"))
+    }
+}
+
+/// How many of the waiting chunks end at an octet or before it.
+fn ending_before(waiting: &VecDeque<Waiting>, octet: u64) -> usize {
+    match waiting.back() {
+        // Mostly it is about the last one.
+        Some(last) if last.range.start <= octet => waiting.len() - usize::from(last.range.end > octet),
+        _ => waiting.partition_point(|w| w.range.end <= octet),
     }
 }
