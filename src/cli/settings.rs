@@ -541,7 +541,7 @@ mod tests {
         for format in ["xml", "jsn"] {
             let answer = refusal(&["-f", format, "x"]);
             assert!(
-                answer.contains("possible values: table, walkthrough, json, jsonl, csv, junit,"),
+                answer.contains("possible values: table, walkthrough, json, jsonl, csv, html, junit,"),
                 "{answer}"
             );
         }
