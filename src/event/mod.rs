@@ -250,8 +250,9 @@ impl Framer {
     ///
     /// * A JSON text that stands alone may lie within another one. It counts
     ///   once the next text begins, or the body ends, right behind it.
-    /// * The fields of an event stream may belong to a block that began before:
-    ///   an event begins behind an empty line only.
+    /// * The lines of an event stream may go on with one that began before: an
+    ///   event begins here if they begin with a comment or a field, else behind
+    ///   an empty line.
     /// * A line of JSON can't hold a second text, so that one which ends with
     ///   its line began with it; and a watch event, in JSON, protobuf or
     ///   CBOR, shows what it is.

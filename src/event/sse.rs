@@ -9,9 +9,10 @@
 //! belongs to nothing.
 //!
 //! Octets that aren't UTF-8 are read as U+FFFD, so no stream has a fault.
-//! Behind lost octets, where a line may be the rest of another and a field that
-//! of a block, nothing counts up to the first empty line. Of lines of any
-//! length only what is shown is kept.
+//! Behind lost octets, where a line may be the rest of another, an event begins
+//! where octets begin as servers begin events: with a comment or a field of a
+//! name that counts; else behind the first empty line. Of lines of any length
+//! only what is shown is kept.
 
 use smol_str::SmolStr;
 
@@ -120,9 +121,7 @@ impl EventStream {
         loop {
             let &first = octets.first()?;
             if std::mem::take(&mut self.after_cr) && first == b'\n' {
-                if let Some(amid) = &mut self.amid {
-                    amid.in_line = false;
-                }
+                self.line_ended();
                 advance(octets, offset, 1);
                 continue;
             }
@@ -198,6 +197,9 @@ impl EventStream {
             match self.line {
                 Line::Start => {
                     let comment = octet == b':';
+                    if comment {
+                        self.begins();
+                    }
                     let block = self.block.get_or_insert(Block::at(offset));
                     block.field |= !comment;
                     self.name.clear();
@@ -237,10 +239,26 @@ impl EventStream {
         }
     }
 
+    /// The line at hand is one that an event may begin with: so it does, if it
+    /// is the first behind lost octets.
+    fn begins(&mut self) {
+        self.amid.take_if(|amid| amid.in_line);
+    }
+
+    /// What follows is no longer in the line that lost octets may have begun.
+    fn line_ended(&mut self) {
+        if let Some(amid) = &mut self.amid {
+            amid.in_line = false;
+        }
+    }
+
     /// The field whose name is whole.
     fn begin_field(&mut self) -> Field {
         self.value.clear();
         self.nul = false;
+        if matches!(self.name.as_slice(), b"event" | b"data" | b"id" | b"retry") {
+            self.begins();
+        }
         match self.name.as_slice() {
             b"event" => Field::Event,
             b"id" => Field::Id,
@@ -258,15 +276,19 @@ impl EventStream {
 
     /// A line ends, and its line end (the CR, of a CRLF) before offset `end`.
     fn end_of_line(&mut self, end: u64) -> Option<EventItem> {
-        let in_line = self.amid.as_mut().is_some_and(|amid| std::mem::take(&mut amid.in_line));
+        let in_line = self.amid.is_some_and(|amid| amid.in_line);
         let field = match std::mem::replace(&mut self.line, Line::Start) {
-            Line::Start if in_line => return None,
+            Line::Start if in_line => {
+                self.line_ended();
+                return None;
+            }
             Line::Start => return Some(self.end_of_block(end)),
             Line::Comment => return None,
             // A line without a colon is a field with an empty value.
             Line::Name => self.begin_field(),
             Line::Colon(field) | Line::Value(field) => field,
         };
+        self.line_ended();
         match field {
             Field::Event => std::mem::swap(&mut self.event, &mut self.value),
             // An id with a NUL is ignored.

@@ -190,7 +190,7 @@ fn an_open_block_says_whether_it_is_comments_only() {
 }
 
 #[test]
-fn behind_lost_octets_an_event_begins_behind_an_empty_line() {
+fn behind_lost_octets_an_event_begins_with_a_field_or_a_comment_or_behind_an_empty_line() {
     let items = |body: &str| {
         let mut framer = Framer::new(Kind::Sse);
         framer.resume_amid(40);
@@ -208,14 +208,13 @@ fn behind_lost_octets_an_event_begins_behind_an_empty_line() {
         items
     };
     for (body, rest) in [
-        ("data: x\n\n", 9),
         ("lo\r\n\r\n", 5),
         ("ata: x\ndata: y\n\n", 16),
         // The first may end a line that began before, whatever it had.
         ("\r\r", 2),
         ("\n\n", 2),
         ("\r\n\r\n", 3),
-        (": c\n\n", 5),
+        ("lo: x\ndata: y\n\n", 15),
     ] {
         let [EventItem::Rest { span }, EventItem::Event { span: event, summary }] =
             &items(&format!("{body}data: z\n\n"))[..]
@@ -227,6 +226,11 @@ fn behind_lost_octets_an_event_begins_behind_an_empty_line() {
         assert_eq!(summary.data.as_deref(), Some("z"));
         assert_eq!(summary.event_type.as_deref(), Some("message"));
     }
+    for body in ["data: x\n\n", ": c\nid: 4\ndata: x\n\n", "retry\ndata: x\n\n", "event: x\r\ndata\r\n\r"] {
+        let [EventItem::Event { span, .. }] = &items(body)[..] else { panic!("{body:?}: {:?}", items(body)) };
+        assert_eq!(*span, 40..40 + body.len() as u64, "{body:?}");
+    }
+    assert!(matches!(&items(": c\n\n")[..], [EventItem::Filler { .. }]));
     for body in ["lo", "\n", "\r\n", "data: x\n", "event: x\nid: 4\n"] {
         assert_eq!(items(body), [], "{body:?}");
     }
