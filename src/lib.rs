@@ -20,6 +20,7 @@
 //! | [`coding`] | octets of a coded body → the octets that were coded |
 //! | [`event`] | body octets, chunk edges ignored → [`event::EventItem`]s |
 //! | [`verdict`] | chunk ranges × event ranges → [`verdict::Verdict`]s |
+//! | [`hints`] | judged chunks → why chunk edges aren't event edges |
 //! | [`report`] | findings → table, walkthrough, JSON |
 
 pub mod capture;
@@ -27,6 +28,7 @@ pub mod chunk;
 pub mod cli;
 pub mod coding;
 pub mod event;
+pub mod hints;
 pub mod http;
 pub mod limits;
 pub mod packet;

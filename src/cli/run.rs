@@ -90,6 +90,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         summaries: formats(settings).any(|format| format != ReportFormat::None),
         follow: settings.follow,
         threads: settings.threads.get(),
+        explain: formats(settings).any(|format| format != ReportFormat::None),
         limits,
     };
     let mut files = Vec::new();

@@ -28,7 +28,8 @@ const SHOWN: usize = 40;
 /// What is gathered from a text.
 #[derive(Debug)]
 pub(super) struct WatchEvent {
-    /// 1 in the text's own object, 2 in its `object`, 3 in `object.metadata`.
+    /// 1 in the text's own object, 2 in its `object`, 3 in `object.metadata`, 4
+    /// in `object.metadata.annotations`.
     depth: u64,
     /// The member whose name was read last, at that depth.
     member: Member,
@@ -56,6 +57,15 @@ enum Member {
     Name,
     Namespace,
     ResourceVersion,
+    /// Of an ADDED event.
+    Created,
+    /// Of an ERROR event.
+    Reason,
+    /// Of an ERROR event.
+    Message,
+    /// Of a BOOKMARK event.
+    Annotations,
+    InitialEventsEnd,
     Other,
 }
 
@@ -110,7 +120,15 @@ impl WatchEvent {
             Member::Name => Some(&mut self.summary.name),
             Member::Namespace => Some(&mut self.summary.namespace),
             Member::ResourceVersion => Some(&mut self.summary.resource_version),
-            Member::Type | Member::Object | Member::Metadata | Member::Other => None,
+            Member::Reason => Some(&mut self.summary.reason),
+            Member::Message => Some(&mut self.summary.message),
+            Member::Type
+            | Member::Object
+            | Member::Metadata
+            | Member::Created
+            | Member::Annotations
+            | Member::InitialEventsEnd
+            | Member::Other => None,
         }
     }
 
@@ -126,7 +144,11 @@ impl WatchEvent {
                 self.summary.name = None;
                 self.summary.namespace = None;
                 self.summary.resource_version = None;
+                self.summary.created = None;
+                self.summary.initial_events_end = false;
             }
+            Member::Created => self.summary.created = None,
+            Member::Annotations | Member::InitialEventsEnd => self.summary.initial_events_end = false,
             _ => {
                 if let Some(field) = self.field(member) {
                     *field = None;
@@ -237,6 +259,13 @@ impl Listener for WatchEvent {
                 self.depth = 3;
                 false
             }
+            (_, Member::Annotations, Shape::Object) => {
+                self.depth = if self.kind == Type::Known("BOOKMARK") { 4 } else { 3 };
+                false
+            }
+            (_, Member::Created, Shape::String) => self.kind == Type::Known("ADDED"),
+            (_, Member::InitialEventsEnd, Shape::String) => true,
+            (_, Member::Reason | Member::Message, Shape::String) => self.kind == Type::Known("ERROR"),
             (_, member, Shape::String) => self.summarises && self.field(member).is_some(),
             _ => false,
         }
@@ -272,6 +301,10 @@ impl Listener for WatchEvent {
         if let Type::Begun { at } = self.kind {
             let known = found.as_deref().and_then(|found| TYPES.into_iter().find(|known| *known == found));
             self.kind = known.map_or(Type::Unknown { at, found }, Type::Known);
+        } else if self.member == Member::Created {
+            self.summary.created = found.as_deref().and_then(seconds);
+        } else if self.member == Member::InitialEventsEnd {
+            self.summary.initial_events_end = found.as_deref() == Some("true");
         } else if let Some(field) = self.field(self.member) {
             *field = found;
         }
@@ -291,11 +324,21 @@ fn member(depth: u64, name: &[u8]) -> Member {
         (2, b"apiVersion") => Member::ApiVersion,
         (2, b"kind") => Member::Kind,
         (2, b"metadata") => Member::Metadata,
+        (2, b"reason") => Member::Reason,
+        (2, b"message") => Member::Message,
         (3, b"name") => Member::Name,
         (3, b"namespace") => Member::Namespace,
         (3, b"resourceVersion") => Member::ResourceVersion,
+        (3, b"creationTimestamp") => Member::Created,
+        (3, b"annotations") => Member::Annotations,
+        (4, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
         _ => Member::Other,
     }
+}
+
+/// The seconds since 1970 of a time as Kubernetes writes it (RFC 3339).
+fn seconds(text: &str) -> Option<i64> {
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second)
 }
 
 /// A shape with its article.

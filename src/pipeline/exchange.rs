@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
 use crate::coding::Coding;
+use crate::hints::Evidence;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
 use crate::report::{
     Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, JudgedChunk, Tally, UnderWay, Violation,
@@ -60,6 +61,9 @@ pub(super) struct Exchange {
     tally: Tally,
     events: u64,
     violations: u64,
+    /// What the response's chunks show of their causes, once there is one of
+    /// which something is expected.
+    evidence: Option<Box<Evidence>>,
     shortfalls: Shortfalls,
 }
 
@@ -73,6 +77,7 @@ impl Exchange {
             tally: Tally::default(),
             events: 0,
             violations: 0,
+            evidence: None,
             shortfalls: Shortfalls::default(),
         }
     }
@@ -132,6 +137,7 @@ impl Exchange {
         } else {
             ExchangeVerdict::Unchecked
         };
+        let (hints, timing) = self.evidence.take().map(|evidence| evidence.finish()).unwrap_or_default();
         emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
             head: self.head,
             request_body: self.request.map(|progress| progress.body),
@@ -140,6 +146,8 @@ impl Exchange {
             tally: self.tally,
             events: self.events,
             violations: self.violations,
+            hints,
+            timing,
         })));
         self.shortfalls
     }
@@ -259,6 +267,10 @@ impl Exchange {
         }
         if judged.side == Side::Response {
             *self.tally.of(&judged.verdict) += 1;
+            if options.explain && matches!(self.head.expect, Some(Expect::Kind(_))) {
+                let head = &self.head;
+                self.evidence.get_or_insert_with(|| Box::new(Evidence::new(head))).chunk(&judged);
+            }
         }
         let fails = options.allow.fails(&judged.verdict);
         let violation = ViolationCode::of(&judged.verdict).filter(|_| fails).map(|code| {

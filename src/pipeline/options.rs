@@ -61,6 +61,9 @@ pub struct Options {
     /// neither need be [`Send`]; what is found doesn't depend on the number.
     /// Raw responses, and what [is followed](Self::follow), are read by one.
     pub threads: usize,
+    /// Whether a report tells what makes chunk edges differ from event edges,
+    /// and how a stream flows in time.
+    pub explain: bool,
     /// What bounds memory.
     pub limits: Limits,
 }

@@ -168,6 +168,17 @@ impl<W: Write> JsonReport<W> {
         text.raw("[");
         self.put(Part::Verdict.of(id))?;
         self.close_list(10, lists.violations);
+        self.text.next_line(10);
+        self.text.key(key!("hints"));
+        self.text.raw("[");
+        for (place, hint) in end.hints.iter().enumerate() {
+            self.element(12, place > 0);
+            members::hint(&mut self.text, hint);
+            self.text.close();
+        }
+        self.close_list(10, !end.hints.is_empty());
+        self.text.next_line(10);
+        members::timing(&mut self.text, end.timing.as_ref());
         self.text.line(8);
         self.text.close();
         self.put(Part::Close.of(id))

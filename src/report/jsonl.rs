@@ -176,6 +176,15 @@ impl<W: Write> JsonlReport<W> {
         ] {
             text.number(key, count);
         }
+        text.key(key!("hints"));
+        text.raw("[");
+        for hint in &end.hints {
+            text.element();
+            members::hint(text, hint);
+            text.close();
+        }
+        text.raw("]");
+        members::timing(text, end.timing.as_ref());
         self.end()
     }
 

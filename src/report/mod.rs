@@ -33,6 +33,7 @@ pub mod stall;
 pub mod table;
 pub mod text;
 pub mod walkthrough;
+mod why;
 
 use std::io;
 use std::net::SocketAddr;
@@ -41,6 +42,8 @@ use std::sync::Arc;
 
 use crate::chunk::{Chunk, LastChunk};
 use crate::event::{Kind, Summary};
+use crate::hints::Hint;
+use crate::hints::pace::Timing;
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
 use crate::verdict::{Allow, Overlap, Verdict};
@@ -317,6 +320,10 @@ pub struct ExchangeEnd {
     pub events: u64,
     /// How many violations there are.
     pub violations: u64,
+    /// Why chunk edges aren't event edges, where the capture shows it.
+    pub hints: Vec<Hint>,
+    /// The response in time; `None` where it is no event stream or has no times.
+    pub timing: Option<Timing>,
 }
 
 /// What went wrong in reading a capture, or what it lacks: no violation.

@@ -161,8 +161,7 @@ impl Talk {
             namespace: text("kube-system"),
             name: text(name),
             resource_version: Some(version.to_string().into()),
-            id: None,
-            data: None,
+            ..Summary::default()
         };
         Arc::new(Event {
             index: self.events,
@@ -248,6 +247,8 @@ impl Talk {
             tally,
             events: self.events,
             violations: self.violations.len() as u64,
+            hints: Vec::new(),
+            timing: None,
         }
     }
 

@@ -179,8 +179,7 @@ pub(crate) fn event(index: u64, event_type: &str, in_chunk: u64) -> Arc<Event> {
             namespace: Some("kube-system".into()),
             name: Some("coredns".into()),
             resource_version: Some("230".into()),
-            id: None,
-            data: None,
+            ..Summary::default()
         },
     })
 }
@@ -200,6 +199,8 @@ pub(crate) fn end(
         tally,
         events: tally.one,
         violations: 0,
+        hints: Vec::new(),
+        timing: None,
     })
 }
 

@@ -161,6 +161,7 @@ impl<W: Write> Table<W> {
             let ended = body_end(body, Side::Response);
             text.push_str(&prose.faint(&prose.paragraph(&ended, "  ", "  ")));
         }
+        text.push_str(&prose.timing(end));
         text.push('\n');
         text.push_str(&prose.verdict(end));
         if let Some((index, reason)) = &open.doubt {
@@ -169,6 +170,7 @@ impl<W: Write> Table<W> {
             text.push_str(&prose.marked(Mark::Doubt, &why));
         }
         text.push_str(&failures.explain(prose, end));
+        text.push_str(&prose.hints(end));
         self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
 }

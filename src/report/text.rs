@@ -265,7 +265,7 @@ pub(super) fn wrap(text: &str, columns: usize, first: &str, other: &str) -> Stri
 }
 
 /// A number in groups of three: `1,234,567`.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {

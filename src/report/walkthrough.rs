@@ -235,9 +235,11 @@ impl<W: Write> Walkthrough<W> {
             text.push('\n');
             text.push_str(&prose.paragraph(&body_end(body, Side::Response), "", "  "));
         }
+        text.push_str(&prose.timing(end));
         text.push('\n');
         text.push_str(&prose.verdict(end));
         text.push_str(&failures.explain(prose, end));
+        text.push_str(&prose.hints(end));
         self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
 
