@@ -33,6 +33,7 @@ pub mod http;
 pub mod limits;
 pub mod packet;
 pub mod pipeline;
+pub mod redact;
 pub mod report;
 pub mod tcp;
 pub mod units;

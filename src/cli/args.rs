@@ -114,6 +114,14 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Report")]
     pub payload: Option<PayloadWord>,
 
+    /// Mask secrets and credentials in every report
+    ///
+    /// Data of Kubernetes Secrets, bearer tokens, cookies, and passwords in
+    /// heads, targets and payloads become asterisks, one for each octet, so
+    /// that sizes still fit. What can't be decided is masked too.
+    #[arg(long, help_heading = "Report")]
+    pub redact: bool,
+
     /// At most this many chunk rows a response in a table [default: 50, in
     /// html 300]; 0 is all
     ///

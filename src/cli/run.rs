@@ -14,7 +14,7 @@ use super::settings::{Input, Settings};
 use crate::capture::CaptureReader;
 use crate::http::{Protocol, Side};
 use crate::limits::Limits;
-use crate::pipeline::options::Options;
+use crate::pipeline::options::{Options, Shows};
 use crate::pipeline::{Analysis, AnalysisError};
 use crate::report::csv::CsvReport;
 use crate::report::follow::Follow;
@@ -36,6 +36,10 @@ use crate::verdict::{Allow, Verdict};
 
 /// Payload octets that a preview needs: a line of a wide terminal.
 const PREVIEW_OCTETS: usize = 4 << 10;
+
+/// The most octets of a payload that a preview shows in one piece: the columns
+/// of the widest table.
+const SHOWN_OCTETS: usize = 1000;
 
 /// The exit statuses of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,6 +94,8 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         summaries: formats(settings).any(|format| format != ReportFormat::None),
         follow: settings.follow,
         threads: settings.threads.get(),
+        redact: settings.redact,
+        shows: shows(settings),
         explain: formats(settings).any(|format| format != ReportFormat::None),
         limits,
     };
@@ -385,6 +391,26 @@ fn keep_payload(settings: &Settings, limits: &Limits) -> usize {
         Payload::Full => limits.payload,
     });
     wanted.max().unwrap_or(0)
+}
+
+/// What the reports show in which secrets may be.
+fn shows(settings: &Settings) -> Shows {
+    if settings.redact {
+        return Shows::default();
+    }
+    let payload = formats(settings).map(|format| match settings.shown.payload(format) {
+        Payload::None => 0,
+        Payload::Preview => SHOWN_OCTETS,
+        Payload::Full => usize::MAX,
+    });
+    Shows {
+        targets: formats(settings).any(|format| format != ReportFormat::None),
+        fields: formats(settings).any(|format| {
+            use ReportFormat::{Csv, None, Table, Walkthrough};
+            !matches!(format, Csv | None | Table | Walkthrough)
+        }),
+        payload: payload.max().unwrap_or(0),
+    }
 }
 
 /// The report of that format, to be written to `out`. What `settings` say of

@@ -189,6 +189,8 @@ pub struct Settings {
     pub allow: Allow,
     /// What the reports for people show.
     pub shown: Shown,
+    /// Whether secrets and credentials are masked.
+    pub redact: bool,
     /// Whether standard output has colours. Files never have.
     pub color: bool,
     /// Whether progress is shown on standard error.
@@ -267,6 +269,7 @@ impl Settings {
                     PayloadWord::Full => Payload::Full,
                 }),
             },
+            redact: args.redact,
             color: match args.color {
                 ColorWord::Auto => environment.color(),
                 ColorWord::Always => true,

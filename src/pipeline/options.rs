@@ -64,8 +64,24 @@ pub struct Options {
     /// Whether a report tells what makes chunk edges differ from event edges,
     /// and how a stream flows in time.
     pub explain: bool,
+    /// Whether secrets and credentials are masked before any report sees them.
+    pub redact: bool,
+    /// What the reports show in which secrets may be; a problem tells if there
+    /// are any. Nothing where they are masked.
+    pub shows: Shows,
     /// What bounds memory.
     pub limits: Limits,
+}
+
+/// What the reports show of messages, as far as secrets may be in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shows {
+    /// Request targets.
+    pub targets: bool,
+    /// All header fields.
+    pub fields: bool,
+    /// The first octets of payloads, so many of each.
+    pub payload: usize,
 }
 
 impl Filters {
