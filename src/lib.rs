@@ -21,6 +21,7 @@
 //! | [`event`] | body octets, chunk edges ignored → [`event::EventItem`]s |
 //! | [`verdict`] | chunk ranges × event ranges → [`verdict::Verdict`]s |
 //! | [`hints`] | judged chunks → why chunk edges aren't event edges |
+//! | [`lint`] | findings → what a watch says that no correct server says |
 //! | [`report`] | findings → table, walkthrough, JSON |
 
 pub mod capture;
@@ -31,6 +32,7 @@ pub mod event;
 pub mod hints;
 pub mod http;
 pub mod limits;
+pub mod lint;
 pub mod packet;
 pub mod pipeline;
 pub mod redact;

@@ -4,8 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Parser, ValueEnum};
 use regex::Regex;
+
+use crate::lint::Code;
 
 /// Shows the chunks of HTTP/1.1 streams in packet captures, and checks that
 /// each holds exactly one event.
@@ -80,6 +83,27 @@ pub struct Args {
     /// Findings that shall not fail the check; comma-separated or repeated
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Check")]
     pub allow: Vec<AllowWord>,
+
+    /// Follow the story of each Kubernetes watch, and tell what is wrong in it
+    ///
+    /// The order of resource versions, events of deleted objects, bookmarks,
+    /// 410, how watches ended, and what clients that connected again may have
+    /// missed. Nothing of it fails the check by itself.
+    #[arg(long, help_heading = "Check")]
+    pub lint: bool,
+
+    /// Findings of --lint that fail the check; comma-separated or repeated
+    ///
+    /// Implies --lint.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "CODE",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        help_heading = "Check"
+    )]
+    pub deny: Vec<Code>,
 
     /// What goes to standard output
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Table, help_heading = "Report")]
@@ -286,6 +310,16 @@ pub enum ColorWord {
     Always,
     /// Never
     Never,
+}
+
+impl ValueEnum for Code {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
 }
 
 /// Reads an IP address, an IPv6 one in brackets or without.

@@ -91,7 +91,8 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
             matches!(format, ReportFormat::Json | ReportFormat::Jsonl | ReportFormat::Csv)
                 && settings.shown.payload(format) != Payload::None
         }),
-        summaries: formats(settings).any(|format| format != ReportFormat::None),
+        summaries: settings.lint.is_some() || formats(settings).any(|format| format != ReportFormat::None),
+        lint: settings.lint.clone(),
         follow: settings.follow,
         threads: settings.threads.get(),
         redact: settings.redact,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
 use crate::event::Kind;
+use crate::lint::Code;
 use crate::pipeline::options::{Expectation, Filters};
 use crate::report::html;
 use crate::report::payload::Payload;
@@ -189,6 +190,9 @@ pub struct Settings {
     pub allow: Allow,
     /// What the reports for people show.
     pub shown: Shown,
+    /// Whether the story of each watch is followed; the codes of which
+    /// findings fail the check.
+    pub lint: Option<Vec<Code>>,
     /// Whether secrets and credentials are masked.
     pub redact: bool,
     /// Whether standard output has colours. Files never have.
@@ -269,6 +273,7 @@ impl Settings {
                     PayloadWord::Full => Payload::Full,
                 }),
             },
+            lint: (args.lint || !args.deny.is_empty()).then_some(args.deny),
             redact: args.redact,
             color: match args.color {
                 ColorWord::Auto => environment.color(),
@@ -517,9 +522,6 @@ mod tests {
                 answer.contains("possible values: table, walkthrough, json, jsonl, csv, junit,"),
                 "{answer}"
             );
-        }
-        for option in ["--lint"] {
-            assert!(refusal(&[option, "x"]).contains("unexpected argument"));
         }
     }
 

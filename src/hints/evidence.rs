@@ -510,7 +510,7 @@ impl Origin {
             let mut found = fields.iter().filter(|(field, _)| field.eq_ignore_ascii_case(name));
             found.next().map(|(_, value)| value.trim().to_ascii_lowercase())
         };
-        let watch = head.expect == Some(Expect::Kind(Kind::Watch));
+        let watch = matches!(head.expect, Some(Expect::Kind(Kind::Watch | Kind::WatchProtobuf)));
         let target = request.unwrap_or_default();
         let version = target::parameter(target, "resourceVersion").unwrap_or_default();
         let asks_for_state = matches!(&*version, "" | "0") || target::says_yes(target, "sendInitialEvents");

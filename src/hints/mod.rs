@@ -16,6 +16,11 @@ pub mod pace;
 
 pub use evidence::Evidence;
 
+use crate::report::text::{range, ranges};
+
+/// Runs of chunks that are named of a hint in words.
+const NAMED_RANGES: usize = 8;
+
 /// Chunks that a hint lists; the others are counted.
 pub const LISTED_CHUNKS: usize = 100;
 
@@ -135,6 +140,19 @@ pub struct Hint {
 }
 
 impl Hint {
+    /// The chunks that show it, in words: `chunks 1–3, 7, …`.
+    #[must_use]
+    pub fn places(&self) -> String {
+        let runs = ranges(self.chunks.iter().copied());
+        let mut chunks: Vec<_> =
+            runs.iter().take(NAMED_RANGES).map(|&(first, last)| range(first, last)).collect();
+        if runs.len() > NAMED_RANGES || self.count > self.chunks.len() as u64 {
+            chunks.push("…".to_owned());
+        }
+        let noun = if self.count == 1 { "chunk" } else { "chunks" };
+        format!("{noun} {}", chunks.join(", "))
+    }
+
     /// The hint in words: what was seen, then what to do.
     #[must_use]
     pub fn words(&self) -> String {

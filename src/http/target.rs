@@ -36,6 +36,27 @@ pub(crate) fn says_yes(target: &str, name: &str) -> bool {
     parameter(target, name).is_some_and(|value| matches!(&*value, "true" | "1" | "True" | "TRUE" | "t" | "T"))
 }
 
+/// Whether a request target asks the Kubernetes API for a watch: by
+/// `watch=true` or `watch=1` in the query, or by a `/watch/` segment under
+/// `/api/` or `/apis/`.
+pub(crate) fn asks_for_watch(target: &str) -> bool {
+    let target = target.split('#').next().unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    if query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")) {
+        return true;
+    }
+    let mut under_api = false;
+    let mut segments = path.split('/').peekable();
+    while let Some(segment) = segments.next() {
+        // `/watch/` has a slash behind it, so it isn't the last segment.
+        if under_api && segment == "watch" && segments.peek().is_some() {
+            return true;
+        }
+        under_api |= matches!(segment, "api" | "apis");
+    }
+    false
+}
+
 /// Text with its percent-encoded octets and plus signs decoded.
 pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
     if !text.contains(['%', '+']) {

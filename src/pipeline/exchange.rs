@@ -171,6 +171,8 @@ impl Exchange {
             tally: self.tally,
             events: self.events,
             violations: self.violations,
+            lints: 0,
+            denied: 0,
             hints,
             timing,
         })));

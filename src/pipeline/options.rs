@@ -8,6 +8,7 @@ use regex::Regex;
 
 use crate::event::Kind;
 use crate::limits::Limits;
+use crate::lint::Code;
 use crate::verdict::Allow;
 
 /// What each chunk of a response must hold exactly one of (`--expect`).
@@ -64,6 +65,9 @@ pub struct Options {
     /// Whether a report tells what makes chunk edges differ from event edges,
     /// and how a stream flows in time.
     pub explain: bool,
+    /// Whether the story of each watch is followed; the codes of which
+    /// findings fail the check.
+    pub lint: Option<Vec<Code>>,
     /// Whether secrets and credentials are masked before any report sees them.
     pub redact: bool,
     /// What the reports show in which secrets may be; a problem tells if there

@@ -68,8 +68,8 @@ impl Readable {
         let kind = kind.split(';').next().unwrap_or_default().trim();
         let json = kind.contains("json");
         let plain = kind.is_empty() || json || kind.starts_with("text/") || kind.contains("xml");
-        let text =
-            plain && !kind.contains("yaml") && !coded("content-encoding") && !coded("transfer-encoding");
+        let text = plain && !kind.contains("yaml");
+        let coded = coded("content-encoding") || coded("transfer-encoding");
         let secrets =
             target.is_some_and(|target| target::path(target).split('/').any(|part| part == "secrets"));
         Self { text, coded, strict: json || kind.is_empty(), secrets }

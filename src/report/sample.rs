@@ -247,6 +247,8 @@ impl Talk {
             tally,
             events: self.events,
             violations: self.violations.len() as u64,
+            lints: 0,
+            denied: 0,
             hints: Vec::new(),
             timing: None,
         }

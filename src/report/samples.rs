@@ -199,6 +199,8 @@ pub(crate) fn end(
         tally,
         events: tally.one,
         violations: 0,
+        lints: 0,
+        denied: 0,
         hints: Vec::new(),
         timing: None,
     })

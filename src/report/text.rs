@@ -314,12 +314,12 @@ pub(super) fn frame_ranges(frames: &[FrameNo], most: usize) -> String {
 }
 
 /// `8`, or `8–10`.
-pub(super) fn range(first: u64, last: u64) -> String {
+pub(crate) fn range(first: u64, last: u64) -> String {
     if first == last { first.to_string() } else { format!("{first}–{last}") }
 }
 
 /// Ascending numbers as runs of consecutive ones.
-pub(super) fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+pub(crate) fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match ranges.last_mut() {

@@ -22,6 +22,7 @@ use crate::report::spool::Slot;
 use crate::report::text::{
     Listing, TextOptions, Tone, counted, fit, frame_ranges, preview, printable, seconds,
 };
+use crate::report::why::Lints;
 use crate::report::{
     CaptureEnd, Conclusion, Decoded, Event, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding,
     JudgedChunk, Report, Tally, Violation,
@@ -72,6 +73,7 @@ struct Open {
     listed: u64,
     hidden: Tally,
     failures: Option<Box<Failures>>,
+    lints: Option<Box<Lints>>,
 }
 
 impl<W: Write> Walkthrough<W> {
@@ -240,6 +242,9 @@ impl<W: Write> Walkthrough<W> {
         text.push_str(&prose.verdict(end));
         text.push_str(&failures.explain(prose, end));
         text.push_str(&prose.hints(end));
+        if let Some(lints) = &open.lints {
+            text.push_str(&lints.tell(prose, end));
+        }
         self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
 
@@ -331,6 +336,10 @@ impl<W: Write> Report for Walkthrough<W> {
             Finding::Event(..) => {}
             Finding::Chunk(judged) => self.chunk(judged)?,
             Finding::Violation(violation) => self.violation(violation)?,
+            Finding::Lint(lint) => {
+                let open = self.open.entry(lint.exchange).or_default();
+                open.lints.get_or_insert_default().push(lint);
+            }
             Finding::ExchangeEnd(end) => self.end(end)?,
             Finding::CaptureEnd(end) => self.capture_end(end)?,
         }

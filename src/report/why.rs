@@ -3,27 +3,21 @@
 use std::fmt::Write as _;
 
 use crate::hints::pace::Timing;
+use crate::lint::Lint;
 use crate::report::ExchangeEnd;
-use crate::report::prose::Prose;
-use crate::report::text::{Tone, grouped, range, ranges, seconds};
+use crate::report::prose::{Mark, Prose};
+use crate::report::text::{Tone, counted, grouped, printable, seconds};
 
-/// Runs of chunks that are named of a hint.
-const NAMED_RANGES: usize = 8;
+/// Findings of `--lint` that are told of an exchange.
+const TOLD_LINTS: usize = 50;
 
 impl Prose {
     /// What made chunk edges differ from event edges, as far as it shows.
     pub(super) fn hints(self, end: &ExchangeEnd) -> String {
         let mut text = String::new();
         for hint in &end.hints {
-            let runs = ranges(hint.chunks.iter().copied());
-            let mut chunks: Vec<_> =
-                runs.iter().take(NAMED_RANGES).map(|&(first, last)| range(first, last)).collect();
-            if runs.len() > NAMED_RANGES || hint.count > hint.chunks.len() as u64 {
-                chunks.push("…".to_owned());
-            }
-            let noun = if hint.count == 1 { "chunk" } else { "chunks" };
             let code = hint.cause.name();
-            let words = format!("why {code} ({noun} {}): {}", chunks.join(", "), hint.words());
+            let words = format!("why {code} ({}): {}", hint.places(), hint.words());
             let words = self.paragraph(&words, "  ", "  ");
             let strong = self.paint.tone(Tone::Strong, &format!("why {code}"));
             let _ = write!(text, "\n{}", words.replacen(&format!("why {code}"), &strong, 1));
@@ -39,9 +33,48 @@ impl Prose {
     }
 }
 
+/// What `--lint` found of an exchange: the first few in words, all counted.
+#[derive(Debug, Default)]
+pub(super) struct Lints {
+    told: Vec<(bool, String)>,
+}
+
+impl Lints {
+    pub(super) fn push(&mut self, lint: &Lint) {
+        if self.told.len() >= TOLD_LINTS {
+            return;
+        }
+        self.told.push((lint.denied, lint_words(lint)));
+    }
+
+    /// For below an exchange's verdict.
+    pub(super) fn tell(&self, prose: Prose, end: &ExchangeEnd) -> String {
+        let mut text = String::new();
+        for (place, (denied, words)) in self.told.iter().enumerate() {
+            if place == 0 {
+                text.push('\n');
+            }
+            text.push_str(&prose.marked(if *denied { Mark::Bad } else { Mark::None }, words));
+        }
+        text.extend(self.more(end).map(|more| prose.paragraph(&more, "  ", "  ")));
+        text
+    }
+
+    /// Those that are told: whether they fail the check, and the words.
+    pub(super) fn told(&self) -> &[(bool, String)] {
+        &self.told
+    }
+
+    /// How many aren't told.
+    pub(super) fn more(&self, end: &ExchangeEnd) -> Option<String> {
+        let more = end.lints.saturating_sub(self.told.len() as u64);
+        (more > 0).then(|| format!("… and {}", counted(more, "more finding")))
+    }
+}
+
 /// `first event after 0.007 s, longest gap 1.987 s before chunk 2; buffering: no
 /// sign (…)`; nothing where nothing can be said.
-fn timing_words(timing: &Timing) -> Option<String> {
+pub(super) fn timing_words(timing: &Timing) -> Option<String> {
     let mut words = Vec::new();
     if let Some(first) = timing.time_to_first_event {
         words.push(format!("first event after {}", seconds(first, 3)));
@@ -51,4 +84,14 @@ fn timing_words(timing: &Timing) -> Option<String> {
         return Some(format!("{}; {}", words.join(", "), timing.answer()));
     }
     words.pop()
+}
+
+/// `lint watch-added-twice (event 2, chunk 2, frame 7): …`
+pub(super) fn lint_words(lint: &Lint) -> String {
+    let mut places = Vec::new();
+    places.extend(lint.event.map(|event| format!("event {}", grouped(event))));
+    places.extend(lint.chunk.map(|chunk| format!("chunk {}", grouped(chunk))));
+    places.extend(lint.frame.map(|frame| format!("frame\u{a0}{frame}")));
+    let places = if places.is_empty() { String::new() } else { format!(" ({})", places.join(", ")) };
+    format!("lint {}{places}: {}", lint.code.name(), printable(&lint.message))
 }

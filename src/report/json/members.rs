@@ -9,6 +9,7 @@ use crate::event::Kind;
 use crate::hints::Hint;
 use crate::hints::pace::Timing;
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
+use crate::lint::Lint;
 use crate::report::payload::{Excerpt, Payload};
 use crate::report::{
     Body, Conclusion, Event, ExchangeHead, ExchangeId, Expect, JudgedChunk, OtherStream, Problem, Violation,
@@ -144,6 +145,16 @@ pub(crate) fn violation(text: &mut JsonText, violation: &Violation) {
     if violation.side == Side::Request {
         text.name(key!("side"), Some("request"));
     }
+}
+
+/// A lint's members.
+pub(crate) fn lint(text: &mut JsonText, lint: &Lint) {
+    text.name(key!("code"), Some(lint.code.name()));
+    text.maybe_number(key!("chunk"), lint.chunk);
+    text.maybe_number(key!("frame"), lint.frame.map(|frame| frame.get()));
+    text.maybe_number(key!("event"), lint.event);
+    text.text(key!("message"), Some(&lint.message));
+    text.literal(key!("denied"), if lint.denied { "true" } else { "false" });
 }
 
 /// A hint's members.
