@@ -89,9 +89,22 @@ fn tables_and_walkthroughs_say_why_and_what_to_do() {
         let text = String::from_utf8(output.stdout).unwrap();
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in
-            ["why nginx-4k-buffer (chunks ", "proxy_buffering off", "longest gap 2.492 s before chunk "]
+            ["why nginx-4k-buffer (chunks ", "proxy_buffering off", "longest gap 2.492 s; buffering: "]
         {
             assert!(text.contains(part), "{format}: {part}");
         }
+    }
+}
+
+#[test]
+fn the_page_says_why_and_what_to_do() {
+    let output = Command::cargo_bin("chunkscope")
+        .unwrap()
+        .args(["-f", "html", "testdata/nginx-buffered.pcap"])
+        .output()
+        .unwrap();
+    let page = String::from_utf8(output.stdout).unwrap();
+    for part in ["<p class=\"code\">nginx-4k-buffer</p>", "proxy_buffering off", "In time: first event after 0.003 s"] {
+        assert!(page.contains(part), "{part}");
     }
 }

@@ -249,3 +249,24 @@ fn reports_that_show_secrets_say_so_once_and_others_dont() {
     assert!(says(&["-f", "json", "-"]) && says(&["-f", "walkthrough", "--payload", "full", "-"]));
     assert!(!says(&["-f", "json", "--payload", "none", "-"]));
 }
+
+#[test]
+fn what_compressed_payloads_decode_to_is_hidden_too() {
+    use std::io::Write as _;
+    let text = format!("{}{}{}", event("visible"), secret(), event("behind"));
+    for cuts in [1, 4, 40] {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut talk = talk().client(REQUEST).server(HEAD.replace("\r\n\r\n", "\r\nContent-Encoding: gzip\r\n\r\n"));
+        for piece in text.as_bytes().chunks(text.len().div_ceil(cuts)) {
+            encoder.write_all(piece).unwrap();
+            encoder.flush().unwrap();
+            talk = talk.chunk(std::mem::take(encoder.get_mut()));
+        }
+        let talk = talk.chunk(encoder.finish().unwrap()).server(LAST);
+        let plain = String::from_utf8(call(&talk.capture(), &["-f", "json", "-"]).0).unwrap();
+        assert!(plain.contains("visible"), "events are read: {plain}");
+        assert_hidden(&talk, &[], &["TOPSECRETg", "TOPSECRETh", "TOPSECRETi"]);
+        let redacted = talk.args(&["--redact"]).exchange();
+        assert_eq!(redacted.names(), ["visible", "db", "behind"]);
+    }
+}

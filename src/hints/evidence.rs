@@ -24,7 +24,7 @@ use crate::verdict::Verdict;
 
 /// Different sizes of cutting chunks that are counted; somebody who cuts at
 /// more than these follows no buffer.
-const SIZES: usize = 24;
+const SIZES: usize = 12;
 
 /// Cuts of one kind from which on it is a habit.
 const HABIT: u64 = 2;

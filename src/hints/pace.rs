@@ -81,23 +81,15 @@ impl Timing {
     /// The answer to "is something buffering my stream?", in one clause.
     #[must_use]
     pub fn answer(&self) -> String {
-        let pauses = |count: u64| match count {
-            1 => "the only pause".to_owned(),
-            2 => "both pauses".to_owned(),
-            _ => format!("each of {count} pauses"),
-        };
         match (self.buffered, self.held) {
             (Buffered::Yes, Some((seconds, chunk))) => format!(
                 "buffering: yes (at chunk {chunk} an event had been held for {seconds} s or more, by the objects' \
                  creation times)"
             ),
-            (Buffered::Suspected, _) => format!(
-                "buffering: suspected ({} ended with {BATCH} events or more at once)",
-                pauses(self.pauses)
-            ),
-            (Buffered::No, _) => {
-                format!("buffering: no sign ({} ended with one event)", pauses(self.pauses))
+            (Buffered::Suspected, _) => {
+                format!("buffering: suspected ({} pauses, each with {BATCH} events or more at once)", self.pauses)
             }
+            (Buffered::No, _) => format!("buffering: no sign ({} pauses, single events)", self.pauses),
             (Buffered::Yes | Buffered::Unknown, _) if self.pauses == 0 => {
                 "buffering: no pause to tell by".to_owned()
             }
@@ -243,7 +235,7 @@ mod tests {
         assert_eq!(timing.time_to_first_event, Some(7_000_000));
         assert_eq!(timing.longest_gap, Some((1_000_000_000, 3)));
         assert_eq!((timing.pauses, timing.singles, timing.bursts), (2, 2, 0));
-        assert!(timing.answer().contains("no sign (both pauses ended"), "{}", timing.answer());
+        assert!(timing.answer().contains("no sign (2 pauses, single events)"), "{}", timing.answer());
     }
 
     #[test]

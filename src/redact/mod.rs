@@ -56,12 +56,9 @@ pub fn summary(summary: &mut Summary, readable: Readable) {
         let mut body = Body::new(readable);
         body.begin(0, usize::MAX);
         body.read(0, text.as_bytes());
-        let mut octets = std::mem::take(text).into_bytes();
+        let mut octets = text.as_bytes().to_vec();
         body.mask(0, &mut octets);
-        *text = match String::from_utf8(octets) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
+        *text = String::from_utf8_lossy(&octets).into();
     }
 }
 

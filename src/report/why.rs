@@ -72,15 +72,15 @@ impl Lints {
     }
 }
 
-/// `first event after 0.007 s, longest gap 1.987 s before chunk 2; buffering: no
-/// sign (…)`; nothing where nothing can be said.
+/// `first event after 0.007 s, longest gap 1.987 s; buffering: no sign (…)`;
+/// nothing where nothing can be said.
 pub(super) fn timing_words(timing: &Timing) -> Option<String> {
     let mut words = Vec::new();
     if let Some(first) = timing.time_to_first_event {
         words.push(format!("first event after {}", seconds(first, 3)));
     }
-    if let Some((gap, chunk)) = timing.longest_gap {
-        words.push(format!("longest gap {} before chunk {}", seconds(gap, 3), grouped(chunk)));
+    if let Some((gap, _)) = timing.longest_gap {
+        words.push(format!("longest gap {}", seconds(gap, 3)));
         return Some(format!("{}; {}", words.join(", "), timing.answer()));
     }
     words.pop()
