@@ -161,7 +161,10 @@ fn texts() -> impl Strategy<Value = Vec<Vec<u8>>> {
 }
 
 fn summaries(events: &[Event]) -> Vec<(u64, u64, Option<String>)> {
-    events.iter().map(|event| (event.offset, event.size, event.summary.name.as_deref().map(str::to_owned))).collect()
+    events
+        .iter()
+        .map(|event| (event.offset, event.size, event.summary.name.as_deref().map(str::to_owned)))
+        .collect()
 }
 
 proptest! {

@@ -256,7 +256,8 @@ fn what_compressed_payloads_decode_to_is_hidden_too() {
     let text = format!("{}{}{}", event("visible"), secret(), event("behind"));
     for cuts in [1, 4, 40] {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        let mut talk = talk().client(REQUEST).server(HEAD.replace("\r\n\r\n", "\r\nContent-Encoding: gzip\r\n\r\n"));
+        let mut talk =
+            talk().client(REQUEST).server(HEAD.replace("\r\n\r\n", "\r\nContent-Encoding: gzip\r\n\r\n"));
         for piece in text.as_bytes().chunks(text.len().div_ceil(cuts)) {
             encoder.write_all(piece).unwrap();
             encoder.flush().unwrap();

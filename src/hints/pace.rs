@@ -87,7 +87,10 @@ impl Timing {
                  creation times)"
             ),
             (Buffered::Suspected, _) => {
-                format!("buffering: suspected ({} pauses, each with {BATCH} events or more at once)", self.pauses)
+                format!(
+                    "buffering: suspected ({} pauses, each with {BATCH} events or more at once)",
+                    self.pauses
+                )
             }
             (Buffered::No, _) => format!("buffering: no sign ({} pauses, single events)", self.pauses),
             (Buffered::Yes | Buffered::Unknown, _) if self.pauses == 0 => {

@@ -87,7 +87,12 @@ impl Output<'_> {
             return self.pass_on(finding);
         }
         let verdict = if denied > 0 { ExchangeVerdict::Fail } else { end.verdict };
-        self.pass_on(&Finding::ExchangeEnd(&ExchangeEnd { lints, denied, verdict, ..ExchangeEnd::clone(end) }));
+        self.pass_on(&Finding::ExchangeEnd(&ExchangeEnd {
+            lints,
+            denied,
+            verdict,
+            ..ExchangeEnd::clone(end)
+        }));
     }
 
     fn pass_on(&mut self, finding: &Finding<'_>) {

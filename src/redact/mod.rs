@@ -32,7 +32,7 @@ pub const MARK: u8 = b'*';
 /// Masks what is secret in a request's head.
 pub fn request(head: &mut RequestHead) {
     if let Some(target) = &mut head.target {
-        mask(target, &in_target(target));
+        *target = masked(target, &in_target(target)).into();
     }
     head.fields.iter_mut().for_each(fields);
 }
@@ -46,7 +46,9 @@ pub fn response(head: &mut ResponseHead) {
 pub fn fields(fields: &mut Fields) {
     for (name, value) in fields {
         let ranges = in_field(name, value);
-        mask(value, &ranges);
+        if !ranges.is_empty() {
+            *value = masked(value, &ranges).into();
+        }
     }
 }
 
@@ -80,7 +82,7 @@ pub fn quoted(message: &mut String) {
         }
     }
     ranges.extend(open.map(|start| start..message.len()));
-    mask(message, &ranges);
+    *message = masked(message, &ranges);
 }
 
 /// Masks the values of chunk extensions in a size line: what a body that is
@@ -128,20 +130,14 @@ pub fn payload_shows(payload: &[u8], shown: usize) -> bool {
     body.holds_secrets()
 }
 
-/// Puts the marker over octets of a text; the ranges lie on its characters'
+/// A text with the marker over octets; the ranges lie on its characters'
 /// edges, so that it stays text.
-fn mask(text: &mut String, ranges: &[Range<usize>]) {
-    if ranges.is_empty() {
-        return;
-    }
-    let mut octets = std::mem::take(text).into_bytes();
+fn masked(text: &str, ranges: &[Range<usize>]) -> String {
+    let mut octets = text.as_bytes().to_vec();
     for range in ranges {
         octets.get_mut(range.clone()).unwrap_or_default().fill(MARK);
     }
-    *text = match String::from_utf8(octets) {
-        Ok(text) => text,
-        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-    };
+    String::from_utf8_lossy(&octets).into_owned()
 }
 
 /// Schemes whose name in front of credentials is no secret.
@@ -318,20 +314,20 @@ mod tests {
     use super::*;
 
     fn field(name: &str, value: &str) -> String {
-        let mut all = vec![(name.to_owned(), value.to_owned())];
+        let mut all = vec![(name.into(), value.into())];
         fields(&mut all);
         assert_eq!(all[0].1.len(), value.len());
-        all.remove(0).1
+        all.remove(0).1.to_string()
     }
 
     fn target(target: &str) -> String {
-        let mut head = RequestHead { target: Some(target.to_owned()), ..RequestHead::default() };
+        let mut head = RequestHead { target: Some(target.into()), ..RequestHead::default() };
         request(&mut head);
         assert_eq!(
             request_shows(&RequestHead { target: Some(target.into()), ..RequestHead::default() }, false),
             head.target.as_deref() != Some(target)
         );
-        head.target.unwrap()
+        head.target.unwrap().to_string()
     }
 
     #[test]
@@ -399,7 +395,7 @@ mod tests {
     #[test]
     fn texts_of_events_lose_secrets_also_where_they_are_cut() {
         let mut shown = Summary {
-            data: Some(r#"{"kind":"Secret","data":{"a":"b","c":"hunt"#.to_owned()),
+            data: Some(r#"{"kind":"Secret","data":{"a":"b","c":"hunt"#.into()),
             ..Summary::default()
         };
         summary(&mut shown, Readable { text: true, coded: false, strict: false, secrets: false });

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use crate::http::{Framing, Side};
 use crate::lint::Lint;
-use crate::report::why::lint_words;
 use crate::report::closing::Run;
 use crate::report::failures::Failures;
 use crate::report::payload::Payload;
@@ -22,6 +21,7 @@ use crate::report::prose::{Mark, Prose};
 use crate::report::rows::{event_cell, object_cell, payload_cell, version_cell, whole_payload};
 use crate::report::stall::Stalls;
 use crate::report::text::{TextOptions, Tone, fit, fit_middle, frame_ranges, printable, seconds, width};
+use crate::report::why::lint_words;
 use crate::report::{
     Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding, JudgedChunk, Report,
     UnderWay, Violation, ViolationCode,

@@ -17,7 +17,7 @@ const SOMEBODY: &[(&str, &str)] = &[("Content-Type", "application/json"), ("Date
 const RESUMED: &str = "/api/v1/pods?watch=1&resourceVersion=7";
 
 fn head(target: &str, fields: &[(&str, &str)]) -> ExchangeHead {
-    let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let fields = fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
     ExchangeHead {
         id: ExchangeId { stream: Some(StreamId(0)), index: 0 },
         client: None,
@@ -65,7 +65,7 @@ impl Stream {
             .filter(|(span, _)| span.end <= at)
             .zip(1..)
             .map(|((span, (size, word)), index)| {
-                let summary = Summary { event_type: Some((*word).to_owned()), ..Summary::default() };
+                let summary = Summary { event_type: Some((*word).into()), ..Summary::default() };
                 let (first_chunk, last_chunk) = (holder(span.start), holder(span.end - 1));
                 Arc::new(Event { index, offset: span.start, size: *size, first_chunk, last_chunk, summary })
             })
@@ -96,6 +96,7 @@ impl Stream {
                     last: stamp,
                     payload: Vec::new(),
                 },
+                decoded: None,
                 utf8: None,
                 verdict: overlap.verdict().unwrap_or(Verdict::Unchecked(None)),
                 events: events.iter().filter(holds).cloned().collect(),

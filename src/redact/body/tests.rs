@@ -163,7 +163,7 @@ fn what_isnt_json_is_secret_up_to_the_next_line_with_an_object() {
 #[test]
 fn bodies_that_cant_be_read_are_secret_as_a_whole() {
     let fields = |pairs: &[(&str, &str)]| -> Fields {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
     };
     for (pairs, text) in [
         (&[("Content-Type", "application/json")][..], true),
