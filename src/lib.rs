@@ -18,6 +18,7 @@
 //! | [`http`] | stream items of both directions → [`http::HttpEvent`]s: heads, bodies, exchanges |
 //! | [`chunk`] | octets of a chunked body → [`chunk::ChunkToken`]s and [`chunk::Chunk`] records |
 //! | [`coding`] | octets of a coded body → the octets that were coded |
+//! | [`websocket`] | octets of a tunnel → messages, as [`chunk::ChunkToken`]s too |
 //! | [`event`] | body octets, chunk edges ignored → [`event::EventItem`]s |
 //! | [`verdict`] | chunk ranges × event ranges → [`verdict::Verdict`]s |
 //! | [`hints`] | judged chunks → why chunk edges aren't event edges |
@@ -39,4 +40,6 @@ pub mod redact;
 pub mod report;
 pub mod tcp;
 pub mod units;
+mod utf8;
 pub mod verdict;
+pub mod websocket;

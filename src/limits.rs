@@ -10,8 +10,13 @@ pub const EVENT_LITERAL: usize = 4 << 10;
 pub const EVENT_DATA_CHARACTERS: usize = 120;
 
 /// Octets of a watch event in protobuf, by the length in front of it: what
-/// client-go reads at most (`streaming.NewDecoder`). A larger length is none.
+/// client-go reads at most (`streaming.NewDecoder`). A larger length is none. Of a
+/// string in CBOR the same.
 pub const WATCH_FRAME: u32 = 16 << 20;
+
+/// How deep a watch event in CBOR may be nested: each level takes memory, and
+/// Kubernetes itself reads 64.
+pub const CBOR_DEPTH: usize = 4096;
 
 /// Bounds on what the layers keep. All sizes are octets.
 #[derive(Debug, Clone)]

@@ -57,9 +57,13 @@ impl Timestamp {
             decimals -= 1;
         }
         let second = 10u64.pow(u32::from(decimals));
-        let carry = i64::try_from(fraction / second).unwrap_or(i64::MAX);
+        let mut carry = 0;
+        if fraction >= second {
+            carry = i64::try_from(fraction / second).unwrap_or(i64::MAX);
+            fraction %= second;
+        }
         let resolution = NonZeroU8::MIN.saturating_add(decimals);
-        Self { seconds: seconds.saturating_add(carry), fraction: fraction % second, resolution }
+        Self { seconds: seconds.saturating_add(carry), fraction, resolution }
     }
 
     /// Whole seconds since 1970 (floor).

@@ -198,6 +198,8 @@ impl Block {
 /// The window of deflate, 2^15 octets (RFC 1951).
 const GZIP_WINDOW_LOG: u8 = 15;
 
+const GZIP_FAULT: &str = "an invalid deflate stream, or a checksum that doesn't match";
+
 /// A zstd frame's magic number and the least that its header has (RFC 8878 §3.1.1).
 const ZSTD_HEADER: usize = 5;
 
@@ -421,7 +423,8 @@ fn gunzip<R: Read>(
         match status {
             Ok(Status::StreamEnd) => *behind = Some(Ok(Step::End)),
             Ok(Status::Ok | Status::BufError) => {}
-            Err(error) => *behind = Some(Err(error.into())),
+            // What the decoder says of it depends on where it was interrupted.
+            Err(_) => *behind = Some(Err(io::Error::new(ErrorKind::InvalidData, GZIP_FAULT))),
         }
         if got > 0 {
             return Ok(Step::Got(got));

@@ -49,6 +49,8 @@ const MAGICS: &[(&[u8], Looks)] = &[
     (b"\x04\x22\x4d\x18", Looks::Packed("lz4, twice")),
     (b"\x7fELF", Looks::Known("an ELF program or library")),
     (b"\x89PNG", Looks::Known("a PNG image")),
+    (b"\xff\xd8\xff", Looks::Known("a JPEG image")),
+    (b"GIF8", Looks::Known("a GIF image")),
     (b"%PDF", Looks::Known("a PDF document")),
     (b"SQLite format 3\0", Looks::Known("an SQLite database")),
 ];

@@ -489,6 +489,7 @@ impl Decoder {
             first,
             last,
             payload: mem::take(&mut record.payload),
+            message: None,
         };
         record.bare_lf = false;
         record.received = 0;

@@ -143,7 +143,10 @@ pub(crate) const fn is_token(octet: u8) -> bool {
 
 /// Octets as a string; those that aren't UTF-8 as U+FFFD.
 pub(crate) fn text(octets: &[u8]) -> SmolStr {
-    String::from_utf8_lossy(octets).into()
+    match std::str::from_utf8(octets) {
+        Ok(text) => text.into(),
+        Err(_) => String::from_utf8_lossy(octets).into(),
+    }
 }
 
 #[cfg(test)]

@@ -75,12 +75,28 @@ pub struct Chunk {
     pub last: Stamp,
     /// The first received payload octets, as many as are kept.
     pub payload: Vec<u8>,
+    /// What it is where it stands for a WebSocket message: the size line is
+    /// then the header of its first frame.
+    pub message: Option<Message>,
+}
+
+/// A WebSocket message, which is a unit in place of a chunk (RFC 6455 §5.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message {
+    /// Whether it is text; else it is binary.
+    pub text: bool,
+    /// How many frames it came in.
+    pub frames: u64,
 }
 
 impl Chunk {
-    /// The size as written: the hex digits of the size line.
+    /// The size as written: the hex digits of the size line; empty for a
+    /// message.
     #[must_use]
     pub fn size_hex(&self) -> &str {
+        if self.message.is_some() {
+            return "";
+        }
         let digits = self.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
         self.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
     }
@@ -89,7 +105,7 @@ impl Chunk {
     /// octets that aren't UTF-8 as U+FFFD.
     #[must_use]
     pub fn extensions(&self) -> Option<String> {
-        extensions(&self.size_line)
+        if self.message.is_some() { None } else { extensions(&self.size_line) }
     }
 
     /// The frames of its octets, ascending, without duplicates.

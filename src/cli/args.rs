@@ -8,6 +8,7 @@ use clap::builder::PossibleValue;
 use clap::{Parser, ValueEnum};
 use regex::Regex;
 
+use super::generate::Generated;
 use crate::lint::Code;
 
 /// Shows the chunks of HTTP/1.1 streams in packet captures, and checks that
@@ -21,6 +22,8 @@ use crate::lint::Code;
 #[command(
     name = "chunkscope",
     version,
+    long_version = concat!(env!("CHUNKSCOPE_VERSION"), "\nJSON report: chunkscope.report/1"),
+    override_usage = "chunkscope [OPTIONS] <CAPTURE>...",
     max_term_width = 100,
     args_override_self = true,
     after_help = "See '--help' for examples and the exit statuses.",
@@ -161,6 +164,14 @@ pub struct Args {
     #[arg(long, value_name = "N", help_heading = "Run")]
     pub threads: Option<NonZeroUsize>,
 
+    /// Only this chunk of each response, in a walkthrough; repeatable
+    #[arg(long = "chunk", value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Report")]
+    pub chunks: Vec<u64>,
+
+    /// Write completions for a shell, or the man page, and end
+    #[arg(long, value_enum, value_name = "WHAT", exclusive = true)]
+    pub generate: Option<Generated>,
+
     /// When to use colours
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = ColorWord::Auto, help_heading = "Report")]
     pub color: ColorWord,
@@ -265,6 +276,8 @@ pub enum ExpectWord {
     Watch,
     /// A Kubernetes watch event in protobuf, whatever the content type
     Protobuf,
+    /// A Kubernetes watch event in CBOR, whatever the content type
+    Cbor,
     /// A JSON text
     Json,
     /// A line with a JSON text
@@ -345,11 +358,21 @@ fn output(word: &str) -> Result<Output, String> {
     let formats = ReportFormat::value_variants().iter().filter(|&&format| format != ReportFormat::None);
     let format = formats.clone().find(|format| format.name() == name).ok_or_else(|| {
         let names: Vec<_> = formats.map(|format| format.name()).collect();
-        format!("'{name}' is no format for a file [possible formats: {}]", names.join(", "))
+        let near = nearest(name, &names).map(|near| format!("; a similar one is '{near}'"));
+        let near = near.unwrap_or_default();
+        format!("'{name}' is no format for a file{near} [possible formats: {}]", names.join(", "))
     })?;
     match path {
         "" => Err(format!("a path is expected behind '{name}='")),
         "-" => Err(format!("a file is expected; for standard output use '--format {name}'")),
         path => Ok(Output { format: *format, path: PathBuf::from(path) }),
     }
+}
+
+/// The name that was probably meant.
+fn nearest<'n>(word: &str, names: &[&'n str]) -> Option<&'n str> {
+    let likeness = |name: &&&str| strsim::jaro(word, name);
+    let near = names.iter().max_by(|one, other| likeness(one).total_cmp(&likeness(other)))?;
+    // As clap has it for the words that it knows.
+    (likeness(&near) > 0.7).then_some(near)
 }

@@ -7,6 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _};
 
 pub mod args;
+pub mod generate;
 pub mod live;
 pub mod output;
 pub mod progress;

@@ -6,11 +6,14 @@ use std::io::{self, BufWriter, LineWriter, Read, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use super::args::{Output, ReportFormat};
+use super::args::{Args, Output, ReportFormat};
+use super::generate::Generated;
 use super::live::{LiveInput, Stop};
 use super::output::{OutputFile, StepSummary};
 use super::progress::Progress;
 use super::settings::{Input, Settings};
+use clap::CommandFactory as _;
+
 use crate::capture::CaptureReader;
 use crate::http::{Protocol, Side};
 use crate::limits::Limits;
@@ -61,7 +64,11 @@ pub enum Status {
 /// written there. Reports that go to files are finished all the same; without
 /// any, the run ends at once, with the status of what was found so far.
 pub fn run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Status {
-    match try_run(settings, stdout, messages) {
+    let done = match settings.generate {
+        Some(generated) => generate(generated, stdout),
+        None => try_run(settings, stdout, messages),
+    };
+    match done {
         Ok(status) => status,
         Err(Ended::Quietly(status)) => status,
         Err(Ended::Failed(message)) => {
@@ -78,6 +85,17 @@ enum Ended {
     Quietly(Status),
     /// With a message.
     Failed(String),
+}
+
+/// Writes what is shipped beside the program.
+fn generate(generated: Generated, mut stdout: impl Write) -> Result<Status, Ended> {
+    let text = generated.text(Args::command()).map_err(|error| Ended::Failed(error.to_string()))?;
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Ended::Failed(format!("standard output can't be written: {error}")))
+        }
+        _ => Ok(Status::Pass),
+    }
 }
 
 fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -> Result<Status, Ended> {
@@ -425,7 +443,7 @@ pub fn report<'a>(
     let text = text_options(format, settings, color);
     match format {
         ReportFormat::Table => Box::new(Table::new(out, text)),
-        ReportFormat::Walkthrough => Box::new(Walkthrough::new(out, text)),
+        ReportFormat::Walkthrough => Box::new(Walkthrough::new(out, text).only(&settings.chunks)),
         ReportFormat::Json => Box::new(JsonReport::new(out, text.payload)),
         ReportFormat::Jsonl => Box::new(JsonlReport::new(out, text.payload)),
         ReportFormat::Csv => Box::new(CsvReport::new(out, text.payload)),

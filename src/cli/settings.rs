@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
+use super::generate::Generated;
 use crate::event::Kind;
 use crate::lint::Code;
 use crate::pipeline::options::{Expectation, Filters};
@@ -163,7 +164,9 @@ impl Shown {
 /// Everything that a run needs to know.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The captures, in the order given; at least one.
+    /// What is written in place of a run.
+    pub generate: Option<Generated>,
+    /// The captures, in the order given; at least one, unless there is no run.
     pub captures: Vec<Input>,
     /// Whether they are raw HTTP responses.
     pub raw: bool,
@@ -195,6 +198,8 @@ pub struct Settings {
     pub lint: Option<Vec<Code>>,
     /// Whether secrets and credentials are masked.
     pub redact: bool,
+    /// The chunks that alone a walkthrough shows; empty for all.
+    pub chunks: Vec<u64>,
     /// Whether standard output has colours. Files never have.
     pub color: bool,
     /// Whether progress is shown on standard error.
@@ -214,6 +219,9 @@ pub enum UsageError {
     /// Two outputs are the same file.
     #[error("two reports would go to the same file '{}'", .0.display())]
     SameOutput(PathBuf),
+    /// A chunk was asked for, but no walkthrough.
+    #[error("--chunk chooses what a walkthrough shows: add --format walkthrough")]
+    ChunkWithoutWalkthrough,
     /// The format isn't written while reading.
     #[error(
         "with --follow, {0} can't go to standard output: it is written when all was read. \
@@ -234,6 +242,13 @@ impl Settings {
     pub fn resolve(args: Args, environment: &Environment) -> Result<Self, UsageError> {
         let captures = inputs(args.captures)?;
         check_outputs(&args.outputs, &captures)?;
+        let walks = |format: ReportFormat| format == ReportFormat::Walkthrough;
+        if !args.chunks.is_empty()
+            && !walks(args.format)
+            && !args.outputs.iter().any(|output| walks(output.format))
+        {
+            return Err(UsageError::ChunkWithoutWalkthrough);
+        }
         let follows = matches!(
             args.format,
             ReportFormat::Table | ReportFormat::Jsonl | ReportFormat::Csv | ReportFormat::None
@@ -246,6 +261,7 @@ impl Settings {
         let for_github = formats.any(|format| format == ReportFormat::Github);
         let summary = environment.step_summary.as_ref().filter(|path| for_github && !path.is_empty());
         Ok(Self {
+            generate: args.generate,
             captures,
             raw: args.raw,
             join: args.join,
@@ -275,6 +291,7 @@ impl Settings {
             },
             lint: (args.lint || !args.deny.is_empty()).then_some(args.deny),
             redact: args.redact,
+            chunks: args.chunks,
             color: match args.color {
                 ColorWord::Auto => environment.color(),
                 ColorWord::Always => true,
@@ -348,6 +365,7 @@ const fn expectation(word: ExpectWord) -> Expectation {
         ExpectWord::Auto => Expectation::Auto,
         ExpectWord::Watch => Expectation::Kind(Kind::Watch),
         ExpectWord::Protobuf => Expectation::Kind(Kind::WatchProtobuf),
+        ExpectWord::Cbor => Expectation::Kind(Kind::WatchCbor),
         ExpectWord::Json => Expectation::Kind(Kind::Json),
         ExpectWord::Ndjson => Expectation::Kind(Kind::Ndjson),
         ExpectWord::Sse => Expectation::Kind(Kind::Sse),
@@ -477,6 +495,7 @@ mod tests {
             ("auto", Expectation::Auto),
             ("watch", Expectation::Kind(Kind::Watch)),
             ("protobuf", Expectation::Kind(Kind::WatchProtobuf)),
+            ("cbor", Expectation::Kind(Kind::WatchCbor)),
             ("json", Expectation::Kind(Kind::Json)),
             ("ndjson", Expectation::Kind(Kind::Ndjson)),
             ("sse", Expectation::Kind(Kind::Sse)),
@@ -486,7 +505,8 @@ mod tests {
             assert_eq!(settings(&["--expect", word, "x"]).expect, expect);
         }
         assert!(
-            refusal(&["-e", "xml", "x"]).contains("possible values: auto, watch, json, ndjson, sse, any")
+            refusal(&["-e", "xml", "x"])
+                .contains("possible values: auto, watch, protobuf, cbor, json, ndjson, sse, any")
         );
     }
 
@@ -504,9 +524,19 @@ mod tests {
 
     #[test]
     fn formats_are_those_that_exist() {
-        for format in
-            ["table", "walkthrough", "json", "jsonl", "csv", "junit", "sarif", "github", "markdown", "none"]
-        {
+        for format in [
+            "table",
+            "walkthrough",
+            "json",
+            "jsonl",
+            "csv",
+            "junit",
+            "sarif",
+            "github",
+            "markdown",
+            "html",
+            "none",
+        ] {
             assert_eq!(settings(&["-f", format, "x"]).format.name(), format);
         }
         assert_eq!(settings(&["-f", "none", "x"]).stdout_format(), None);
@@ -516,10 +546,10 @@ mod tests {
             ReportFormat::Csv,
             "the last word counts"
         );
-        for format in ["html", "jsn"] {
+        for format in ["xml", "jsn"] {
             let answer = refusal(&["-f", format, "x"]);
             assert!(
-                answer.contains("possible values: table, walkthrough, json, jsonl, csv, junit,"),
+                answer.contains("possible values: table, walkthrough, json, jsonl, csv, html, junit,"),
                 "{answer}"
             );
         }
@@ -551,8 +581,8 @@ mod tests {
         );
         assert!(refusal(&["-o", "report.json", "x"]).contains("FORMAT=PATH is expected"));
         assert!(
-            refusal(&["-o", "html=x.html", "x"])
-                .contains("possible formats: table, walkthrough, json, jsonl, csv")
+            refusal(&["-o", "jsn=x.json", "x"])
+                .contains("possible formats: table, walkthrough, json, jsonl, csv, html")
         );
         assert!(refusal(&["-o", "none=x", "x"]).contains("no format for a file"));
         assert!(refusal(&["-o", "json=", "x"]).contains("a path is expected"));
@@ -602,6 +632,14 @@ mod tests {
             assert_eq!(shown.payload(ReportFormat::Table), payload);
             assert_eq!(shown.payload(ReportFormat::Csv), payload);
         }
+    }
+
+    #[test]
+    fn chunks_are_chosen_for_a_walkthrough() {
+        assert_eq!(settings(&["-f", "walkthrough", "--chunk", "2", "--chunk=7", "x"]).chunks, [2, 7]);
+        assert_eq!(settings(&["-o", "walkthrough=w.txt", "--chunk", "2", "x"]).chunks, [2]);
+        assert!(refusal(&["--chunk", "2", "x"]).contains("add --format walkthrough"));
+        refusal(&["-f", "walkthrough", "--chunk", "0", "x"]);
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub(super) trait Listener {
     /// The depth that is listened at.
     fn depth(&self) -> u64;
 
-    /// A value begins at offset `at`. To follow an object, the listener adds
-    /// one to its depth. Returns whether a string's content is wanted.
+    /// A value begins at offset `at`. To follow an object or an array, the
+    /// listener adds one to its depth. Returns whether a string's content is wanted.
     fn value(&mut self, shape: Shape, at: u64) -> bool;
 
     /// Content of a name or of a wanted string, before its last part.
@@ -49,7 +49,7 @@ pub(super) trait Listener {
     /// The last part of a wanted string.
     fn string(&mut self, octets: &[u8]);
 
-    /// The object that is followed ends: the listener takes one from its depth.
+    /// The object or array that is followed ends: the listener takes one from its depth.
     fn leave(&mut self);
 }
 
@@ -437,7 +437,7 @@ impl Recogniser {
     /// The innermost container ends.
     #[inline(always)]
     fn close<L: Listener>(&mut self, listener: &mut L) {
-        if self.is_told(listener) && self.nesting.in_object() {
+        if self.is_told(listener) {
             listener.leave();
         }
         self.nesting.close();

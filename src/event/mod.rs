@@ -17,6 +17,7 @@
 //! | --- | --- | --- |
 //! | [`Kind::Watch`] | a JSON object with `type` and `object` | `texts` with `watch` |
 //! | [`Kind::WatchProtobuf`] | a length, and a protobuf message with `type` and `object` | `protobuf` |
+//! | [`Kind::WatchCbor`] | a CBOR map with `type` and `object` | `cbor` |
 //! | [`Kind::Json`] | a JSON text | `texts` |
 //! | [`Kind::Ndjson`] | the JSON text of a line | `ndjson` |
 //! | [`Kind::Sse`] | lines with a `data` field up to an empty one | `sse` |
@@ -24,6 +25,7 @@
 //! `json` is the grammar of JSON, `string` and `number` that of its strings and
 //! numbers, and `kept` what is remembered of an event.
 
+mod cbor;
 mod json;
 mod kept;
 mod ndjson;
@@ -38,6 +40,7 @@ use std::ops::Range;
 
 use smol_str::SmolStr;
 
+use self::cbor::Sequence;
 use self::ndjson::Lines;
 use self::protobuf::Frames;
 use self::sse::EventStream;
@@ -51,6 +54,8 @@ pub enum Kind {
     Watch,
     /// Kubernetes watch events in protobuf.
     WatchProtobuf,
+    /// Kubernetes watch events in CBOR.
+    WatchCbor,
     /// JSON texts of any shape.
     Json,
     /// Lines with a JSON text each.
@@ -64,7 +69,7 @@ impl Kind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Watch | Self::WatchProtobuf => "watch",
+            Self::Watch | Self::WatchProtobuf | Self::WatchCbor => "watch",
             Self::Json => "json",
             Self::Ndjson => "ndjson",
             Self::Sse => "sse",
@@ -74,7 +79,7 @@ impl Kind {
     /// Whether its events are Kubernetes watch events, in whatever encoding.
     #[must_use]
     pub const fn is_watch(self) -> bool {
-        matches!(self, Self::Watch | Self::WatchProtobuf)
+        matches!(self, Self::Watch | Self::WatchProtobuf | Self::WatchCbor)
     }
 }
 
@@ -177,6 +182,7 @@ pub struct Framer {
 enum Machine {
     Watch(Box<Texts<WatchEvent>>),
     WatchProtobuf(Box<Frames>),
+    WatchCbor(Box<Sequence>),
     Json(Box<Texts<AnyText>>),
     Ndjson(Box<Lines>),
     Sse(Box<EventStream>),
@@ -200,6 +206,7 @@ impl Framer {
         let machine = match kind {
             Kind::Watch => Machine::Watch(Box::new(Texts::new(WatchEvent::new(summarises)))),
             Kind::WatchProtobuf => Machine::WatchProtobuf(Box::new(Frames::new(summarises))),
+            Kind::WatchCbor => Machine::WatchCbor(Box::new(Sequence::new(summarises))),
             Kind::Json => Machine::Json(Box::new(Texts::new(AnyText::new(summarises)))),
             Kind::Ndjson => Machine::Ndjson(Box::new(Lines::new(summarises))),
             Kind::Sse => Machine::Sse(Box::new(EventStream::new())),
@@ -215,6 +222,7 @@ impl Framer {
         match &mut self.machine {
             Machine::Watch(texts) => texts.read(octets, offset),
             Machine::WatchProtobuf(frames) => frames.read(octets, offset),
+            Machine::WatchCbor(sequence) => sequence.read(octets, offset),
             Machine::Json(texts) => texts.read(octets, offset),
             Machine::Ndjson(lines) => lines.read(octets, offset),
             Machine::Sse(stream) => stream.read(octets, offset),
@@ -227,6 +235,7 @@ impl Framer {
         match &self.machine {
             Machine::Watch(texts) => texts.open(),
             Machine::WatchProtobuf(frames) => frames.open(),
+            Machine::WatchCbor(sequence) => sequence.open(),
             Machine::Json(texts) => texts.open(),
             Machine::Ndjson(lines) => lines.open(),
             Machine::Sse(stream) => stream.open(),
@@ -239,6 +248,7 @@ impl Framer {
         match &mut self.machine {
             Machine::Watch(texts) => texts.resume(),
             Machine::WatchProtobuf(frames) => frames.resume(),
+            Machine::WatchCbor(sequence) => sequence.resume(),
             Machine::Json(texts) => texts.resume(),
             Machine::Ndjson(lines) => lines.resume(),
             Machine::Sse(stream) => stream.resume(offset),
@@ -253,12 +263,13 @@ impl Framer {
     /// * The fields of an event stream may belong to a block that began before:
     ///   an event begins behind an empty line only.
     /// * A line of JSON can't hold a second text, so that one which ends with
-    ///   its line began with it; and a watch event, in JSON or in protobuf,
-    ///   shows what it is.
+    ///   its line began with it; and a watch event, in JSON, protobuf or
+    ///   CBOR, shows what it is.
     pub fn resume_amid(&mut self, offset: u64) {
         match &mut self.machine {
             Machine::Watch(texts) => texts.resume(),
             Machine::WatchProtobuf(frames) => frames.resume(),
+            Machine::WatchCbor(sequence) => sequence.resume(),
             Machine::Json(texts) => texts.resume_amid(),
             Machine::Ndjson(lines) => lines.resume(),
             Machine::Sse(stream) => stream.resume_amid(offset),
@@ -272,6 +283,7 @@ impl Framer {
         match &self.machine {
             Machine::Watch(texts) => texts.is_faulted(),
             Machine::WatchProtobuf(frames) => frames.is_faulted(),
+            Machine::WatchCbor(sequence) => sequence.is_faulted(),
             Machine::Json(texts) => texts.is_faulted(),
             Machine::Ndjson(lines) => lines.is_faulted(),
             Machine::Sse(_) => false,
@@ -285,6 +297,7 @@ impl Framer {
     pub fn is_hopeless(&self) -> bool {
         match &self.machine {
             Machine::WatchProtobuf(frames) => frames.is_hopeless(),
+            Machine::WatchCbor(sequence) => sequence.is_hopeless(),
             Machine::Watch(_) | Machine::Json(_) | Machine::Ndjson(_) | Machine::Sse(_) => false,
         }
     }
@@ -294,8 +307,8 @@ impl Framer {
     pub fn finish(&mut self) -> Option<EventItem> {
         match &mut self.machine {
             Machine::Watch(texts) => texts.finish(),
-            // A frame ends with its last octet.
-            Machine::WatchProtobuf(_) => None,
+            // Frames and CBOR items end with their last octet.
+            Machine::WatchProtobuf(_) | Machine::WatchCbor(_) => None,
             Machine::Json(texts) => texts.finish(),
             Machine::Ndjson(lines) => lines.finish(),
             // "Once the end of the file is reached, any pending data must be

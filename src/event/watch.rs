@@ -5,6 +5,9 @@
 //! that name the object, out of the text while it goes by; the text itself is
 //! never kept.
 //!
+//! A table (meta.k8s.io/v1, `Accept: application/json;as=Table`) has no name of its
+//! own: where it has one row, as in a watch, the object of that row names it.
+//!
 //! Of a member given twice the last counts, and what belonged to the earlier
 //! one is forgotten. A name may be written with escapes. What a cluster may
 //! leave out, or give in another shape, is unknown, not wrong.
@@ -28,8 +31,9 @@ const SHOWN: usize = 40;
 /// What is gathered from a text.
 #[derive(Debug)]
 pub(super) struct WatchEvent {
-    /// 1 in the text's own object, 2 in its `object`, 3 in `object.metadata`, 4
-    /// in `object.metadata.annotations`.
+    /// 1 in the text's own object, 2 in its `object`, 3 in `object.metadata` or
+    /// in `object.rows`; 4 in a row, 5 in its `object`, 6 in the `metadata` of
+    /// that; 4 in `object.metadata.annotations` of a bookmark too.
     depth: u64,
     /// The member whose name was read last, at that depth.
     member: Member,
@@ -44,6 +48,18 @@ pub(super) struct WatchEvent {
     /// Whether the summary is wanted.
     summarises: bool,
     summary: Summary,
+    /// What is known of a table's rows.
+    rows: Option<Box<Rows>>,
+}
+
+/// The rows of a table, while it is read.
+#[derive(Debug, Default)]
+struct Rows {
+    /// The next value is a row.
+    within: bool,
+    count: u64,
+    /// The names of the last one's object.
+    last: Summary,
 }
 
 /// The members that count.
@@ -66,6 +82,12 @@ enum Member {
     /// Of a BOOKMARK event.
     Annotations,
     InitialEventsEnd,
+    Rows,
+    RowObject,
+    RowMetadata,
+    RowName,
+    RowNamespace,
+    RowVersion,
     Other,
 }
 
@@ -109,6 +131,7 @@ impl WatchEvent {
             object: Object::Missing,
             summarises,
             summary: Summary::default(),
+            rows: None,
         }
     }
 
@@ -122,9 +145,15 @@ impl WatchEvent {
             Member::ResourceVersion => Some(&mut self.summary.resource_version),
             Member::Reason => Some(&mut self.summary.reason),
             Member::Message => Some(&mut self.summary.message),
+            Member::RowName => self.rows.as_mut().map(|rows| &mut rows.last.name),
+            Member::RowNamespace => self.rows.as_mut().map(|rows| &mut rows.last.namespace),
+            Member::RowVersion => self.rows.as_mut().map(|rows| &mut rows.last.resource_version),
             Member::Type
             | Member::Object
             | Member::Metadata
+            | Member::Rows
+            | Member::RowObject
+            | Member::RowMetadata
             | Member::Created
             | Member::Annotations
             | Member::InitialEventsEnd
@@ -139,6 +168,13 @@ impl WatchEvent {
             Member::Object => {
                 self.object = Object::Missing;
                 self.summary = Summary::default();
+                self.rows = None;
+            }
+            Member::Rows => self.rows = None,
+            Member::RowObject | Member::RowMetadata => {
+                if let Some(rows) = &mut self.rows {
+                    rows.last = Summary::default();
+                }
             }
             Member::Metadata => {
                 self.summary.name = None;
@@ -201,6 +237,7 @@ impl Subject for WatchEvent {
         self.kind = Type::Missing;
         self.object = Object::Missing;
         self.summary = Summary::default();
+        self.rows = None;
     }
 
     fn octets(&mut self, _: &[u8]) {}
@@ -214,6 +251,14 @@ impl Subject for WatchEvent {
             return EventItem::Invalid { span, at, message, well_formed: true };
         }
         let mut summary = std::mem::take(&mut self.summary);
+        if let Some(Rows { count: 1, last, .. }) = self.rows.take().map(|rows| *rows)
+            && summary.name.is_none()
+        {
+            summary.name = last.name;
+            summary.namespace = last.namespace;
+            let own = summary.resource_version.take().filter(|version| !version.is_empty());
+            summary.resource_version = own.or(last.resource_version);
+        }
         if let (true, Type::Known(kind)) = (self.summarises, &self.kind) {
             summary.event_type = Some(SmolStr::new_static(kind));
         }
@@ -266,6 +311,24 @@ impl Listener for WatchEvent {
             (_, Member::Created, Shape::String) => self.kind == Type::Known("ADDED"),
             (_, Member::InitialEventsEnd, Shape::String) => true,
             (_, Member::Reason | Member::Message, Shape::String) => self.kind == Type::Known("ERROR"),
+            (_, Member::Rows, Shape::Array) => {
+                self.rows = Some(Box::new(Rows { within: true, ..Rows::default() }));
+                self.depth = 3;
+                self.member = Member::Other;
+                false
+            }
+            (3, Member::Other, _) => {
+                if let Some(rows) = self.rows.as_mut().filter(|rows| rows.within) {
+                    rows.count += 1;
+                    rows.last = Summary::default();
+                    self.depth += u64::from(shape == Shape::Object);
+                }
+                false
+            }
+            (_, Member::RowObject | Member::RowMetadata, Shape::Object) => {
+                self.depth += 1;
+                false
+            }
             (_, member, Shape::String) => self.summarises && self.field(member).is_some(),
             _ => false,
         }
@@ -313,6 +376,11 @@ impl Listener for WatchEvent {
     fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
         self.member = Member::Other;
+        if self.depth == 2
+            && let Some(rows) = &mut self.rows
+        {
+            rows.within = false;
+        }
     }
 }
 
@@ -326,6 +394,12 @@ fn member(depth: u64, name: &[u8]) -> Member {
         (2, b"metadata") => Member::Metadata,
         (2, b"reason") => Member::Reason,
         (2, b"message") => Member::Message,
+        (2, b"rows") => Member::Rows,
+        (4, b"object") => Member::RowObject,
+        (5, b"metadata") => Member::RowMetadata,
+        (6, b"name") => Member::RowName,
+        (6, b"namespace") => Member::RowNamespace,
+        (6, b"resourceVersion") => Member::RowVersion,
         (3, b"name") => Member::Name,
         (3, b"namespace") => Member::Namespace,
         (3, b"resourceVersion") => Member::ResourceVersion,

@@ -78,7 +78,7 @@ pub(super) fn of_response(head: &ResponseHead, method: Method) -> Delimiter {
 }
 
 /// Whether the fields ask for, or agree to, a protocol of that name.
-pub(super) fn upgrades_to(fields: Option<&Fields>, protocol: &str) -> bool {
+pub(crate) fn upgrades_to(fields: Option<&Fields>, protocol: &str) -> bool {
     members(fields, "upgrade").any(|member| member.eq_ignore_ascii_case(protocol))
 }
 

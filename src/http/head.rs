@@ -89,23 +89,29 @@ impl Head {
         if self.side.is_none() {
             return self.push_start_line(piece, limit);
         }
-        while !piece.bytes.is_empty() {
-            let room = self.room(limit);
-            if room == 0 {
-                return HeadStep::TooLong;
+        let room = self.room(limit);
+        if room == 0 && !piece.bytes.is_empty() {
+            return HeadStep::TooLong;
+        }
+        let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
+        let before = self.octets.len();
+        for end in memchr::memchr_iter(b'\n', octets) {
+            let behind = end + 1;
+            let before_lf = end.checked_sub(1).map_or(self.octets.last(), |at| octets.get(at));
+            let length = before + behind - self.line;
+            let by_crlf = length > 1 && before_lf == Some(&b'\r');
+            let last = length == 1 + usize::from(by_crlf);
+            if !by_crlf {
+                self.bare_lf.get_or_insert(self.line);
             }
-            let octets = piece.bytes.get(..room).unwrap_or(&piece.bytes);
-            match memchr::memchr(b'\n', octets) {
-                None => self.take(piece, room),
-                Some(end) => {
-                    self.take(piece, end + 1);
-                    if self.end_line() {
-                        return HeadStep::Whole;
-                    }
-                }
+            self.line = before + behind;
+            if last {
+                self.take(piece, behind);
+                return HeadStep::Whole;
             }
         }
-        HeadStep::More
+        self.take(piece, room);
+        if piece.bytes.is_empty() { HeadStep::More } else { HeadStep::TooLong }
     }
 
     fn push_start_line(&mut self, piece: &mut Piece<'_>, limit: usize) -> HeadStep {
@@ -262,7 +268,8 @@ impl Head {
         let whole = self.octets.get(..self.line).unwrap_or_default();
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
-        let line = String::from_utf8_lossy(fields::without_end(line));
+        let line = fields::without_end(line);
+        let line = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         let read = fields::parse(rest);
         let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
         let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));

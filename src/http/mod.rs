@@ -39,7 +39,7 @@ use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
 
 pub use connection::Connection;
-pub(crate) use framing::members;
+pub(crate) use framing::{members, upgrades_to};
 
 /// Receives what connections yield.
 pub trait HttpSink {

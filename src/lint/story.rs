@@ -41,6 +41,8 @@ pub(super) struct Story {
     initial: bool,
     initial_ended: bool,
     unasked_bookmark: bool,
+    /// Whether its objects come in tables.
+    tables: bool,
     /// The highest version so far.
     highest: Option<Box<str>>,
     /// What the last event was about.
@@ -72,6 +74,7 @@ impl Story {
             initial: target.is_none() || initial_events || matches!(&*version, "" | "0"),
             initial_ended: false,
             unasked_bookmark: false,
+            tables: false,
             highest: comparable(&version).filter(|version| !version.is_empty()).map(Into::into),
             last: None,
             objects: HashMap::default(),
@@ -113,6 +116,8 @@ impl Story {
         if word == "ERROR" {
             return self.error(event);
         }
+        // The annotations of objects in tables aren't read.
+        self.tables |= summary.kind.as_deref() == Some("Table");
         let bookmark = word == "BOOKMARK";
         if bookmark {
             self.bookmark(event);
@@ -296,7 +301,7 @@ impl Story {
                     ),
                     (None, _) => {}
                 }
-                if self.asks_initial_events && !self.initial_ended {
+                if self.asks_initial_events && !self.initial_ended && !self.tables {
                     say(
                         Code::BookmarkEndMissing,
                         None,

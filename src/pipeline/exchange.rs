@@ -13,8 +13,9 @@ use crate::report::{
 };
 use crate::units::{FrameNo, Stamp};
 use crate::verdict::Verdict;
+use crate::websocket;
 
-use super::expect::resolve;
+use super::expect::{is_websocket, resolve};
 use super::found::{Emit, Found};
 use super::judge::{Judge, Judgement, Task};
 use super::message;
@@ -46,6 +47,10 @@ struct Progress {
     redactor: Option<Box<redact::Body>>,
     /// The chunk that was last listed, if the body stopped in it.
     stopped_in: Option<Stopped>,
+    /// Reads the messages of a tunnel that is a WebSocket.
+    messages: Option<Box<websocket::Decoder>>,
+    /// Octets that are needed to find the next message are lost.
+    messages_lost: bool,
 }
 
 /// The chunk in which a body stopped.
@@ -94,12 +99,13 @@ impl Exchange {
         response.or(request).map(|stamp| stamp.frame)
     }
 
-    /// What is under way in its response, where that is chunked and isn't over.
+    /// What is under way in its response, where that has chunks or messages and
+    /// isn't over.
     pub(super) fn under_way(&self) -> Option<UnderWay> {
-        let progress = self
-            .response
-            .as_ref()
-            .filter(|progress| progress.body.framing == Some(Framing::Chunked) && !progress.over)?;
+        let progress = self.response.as_ref().filter(|progress| {
+            let units = progress.body.framing == Some(Framing::Chunked) || progress.messages.is_some();
+            units && !progress.over
+        })?;
         let (chunk, event) = progress.judge.under_way();
         Some(UnderWay { exchange: self.head.id, chunk, event })
     }
@@ -135,12 +141,18 @@ impl Exchange {
     pub(super) fn body(&mut self, side: Side, event: BodyEvent<'_>, options: &Options, emit: &mut Emit<'_>) {
         match event {
             BodyEvent::Begin { framing, joined } => self.begin(side, framing, joined, options, emit),
-            BodyEvent::Data(piece) => {
-                if let Some(progress) = self.side(side) {
-                    progress.body.size += piece.bytes.len() as u64;
+            BodyEvent::Data(mut piece) => {
+                let Some(progress) = self.side(side) else { return };
+                progress.body.size += piece.bytes.len() as u64;
+                while let Some(step) = self.messages(side).and_then(|messages| messages.read(&mut piece)) {
+                    self.message(side, step, options, emit);
                 }
             }
-            BodyEvent::Missing(_) => {}
+            BodyEvent::Missing(mut gap) => {
+                while let Some(step) = self.messages(side).and_then(|messages| messages.gap(&mut gap)) {
+                    self.message(side, step, options, emit);
+                }
+            }
             BodyEvent::Chunk(token) => self.token(side, token, options, emit),
             BodyEvent::End { end, stamp, reset, fault } => {
                 self.end(side, end, stamp, reset, fault, options, emit);
@@ -148,10 +160,37 @@ impl Exchange {
         }
     }
 
+    /// The reader of a WebSocket's messages.
+    fn messages(&mut self, side: Side) -> Option<&mut websocket::Decoder> {
+        self.side(side)?.messages.as_deref_mut()
+    }
+
+    /// Takes what a WebSocket's reader has to tell.
+    fn message(&mut self, side: Side, step: websocket::Step<'_>, options: &Options, emit: &mut Emit<'_>) {
+        match step {
+            websocket::Step::Token(token) => self.token(side, token, options, emit),
+            websocket::Step::Lost => {
+                if let Some(progress) = self.side(side) {
+                    progress.messages_lost = true;
+                }
+            }
+            websocket::Step::Broken(fault) => {
+                // Of a tunnel of which nothing is expected it is nobody's affair.
+                if side == Side::Response && matches!(self.head.expect, Some(Expect::Kind(_))) {
+                    let (code, frame) = (ViolationCode::BadFraming, Some(fault.stamp.frame));
+                    self.violation(side, code, fault.chunk, frame, fault.message, emit);
+                }
+            }
+        }
+    }
+
     /// Nothing more comes: the exchange's verdict.
     pub(super) fn finish(mut self, emit: &mut Emit<'_>) -> Shortfalls {
         self.announce(emit);
-        let lost = self.response.as_ref().is_some_and(|progress| progress.body.end == BodyEnd::Lost);
+        let lost = self
+            .response
+            .as_ref()
+            .is_some_and(|progress| progress.body.end == BodyEnd::Lost || progress.messages_lost);
         let checkable = matches!(self.head.expect, Some(Expect::Kind(_)));
         let verdict = if self.violations > 0 {
             ExchangeVerdict::Fail
@@ -208,7 +247,7 @@ impl Exchange {
                     joined.is_some(),
                 );
                 head.expect = resolved.expect;
-                if framing == Some(Framing::Chunked) {
+                if matches!(framing, Some(Framing::Chunked | Framing::Tunnel)) {
                     self.shortfalls.encoding = resolved.unsupported;
                 }
                 (resolved.task, resolved.codings)
@@ -216,7 +255,7 @@ impl Exchange {
         };
         let settled = !matches!(task, Task::Guess { .. });
         let mut judge = Judge::new(self.head.id, side, task, options);
-        let redactor = (options.redact && framing == Some(Framing::Chunked)).then(|| {
+        let redactor = options.redact.then(|| {
             let readable = self.readable(side);
             judge.redact(readable);
             let mut body = Box::new(redact::Body::new(readable));
@@ -240,7 +279,15 @@ impl Exchange {
             redactor,
             over: false,
             stopped_in: None,
+            messages: None,
+            messages_lost: false,
         };
+        let seen = self.head.response.as_ref();
+        if framing == Some(Framing::Tunnel) && seen.is_some_and(is_websocket) {
+            let keep = options.keep_payload.min(options.limits.payload);
+            progress.judge.read_messages();
+            progress.messages = Some(Box::new(websocket::Decoder::new(keep)));
+        }
         if !codings.is_empty() {
             progress.judge.decode(&codings, options);
         }
@@ -271,7 +318,9 @@ impl Exchange {
         match &token {
             ChunkToken::End(chunk) => {
                 progress.body.chunks += 1;
-                progress.body.size += chunk.received;
+                if chunk.message.is_none() {
+                    progress.body.size += chunk.received;
+                }
                 progress.stopped_in = stopped_in(chunk);
             }
             ChunkToken::Last(last) => {
@@ -286,7 +335,9 @@ impl Exchange {
             ChunkToken::Payload { .. } | ChunkToken::Missing { .. } => {}
         }
         progress.judge.push(token);
-        self.take_judgements(side, options, emit);
+        if progress.judge.has_found() {
+            self.take_judgements(side, options, emit);
+        }
     }
 
     fn take_judgements(&mut self, side: Side, options: &Options, emit: &mut Emit<'_>) {
@@ -364,6 +415,9 @@ impl Exchange {
         options: &Options,
         emit: &mut Emit<'_>,
     ) {
+        if let Some(token) = self.messages(side).and_then(websocket::Decoder::finish) {
+            self.token(side, token, options, emit);
+        }
         let Some(progress) = self.side(side) else { return };
         progress.over = true;
         progress.body.end = end;

@@ -3,7 +3,7 @@
 use crate::coding::{Coding, MOST_CODINGS};
 use crate::event::Kind;
 use crate::http::target::asks_for_watch;
-use crate::http::{Framing, RequestHead, ResponseHead, members};
+use crate::http::{Framing, RequestHead, ResponseHead, members, upgrades_to};
 use crate::report::Expect;
 
 use super::judge::Task;
@@ -47,22 +47,24 @@ pub(super) fn resolve(
             Guess::Kind(kind) => kind,
             Guess::Watch if framing == Some(Framing::Chunked) => {
                 return match codings(response) {
-                    Ok(codings) => Resolved { task: Task::Guess { joined }, codings, ..Resolved::nothing() },
+                    Ok(codings) => {
+                        let task = Task::Guess { kind: encoding(response.content_type()), joined };
+                        Resolved { task, codings, ..Resolved::nothing() }
+                    }
                     Err(_) => Resolved::nothing(),
                 };
             }
             Guess::Nothing | Guess::Watch => return Resolved::nothing(),
         },
     };
+    let websocket = is_websocket(response);
     let kind = match kind {
-        Kind::Watch => encoding(response),
+        Kind::Watch if websocket => encoding(&accepted(request)),
+        Kind::Watch => encoding(response.content_type()),
         kind => kind,
     };
-    let codings = match (kind, unsupported_type(response)) {
-        (Kind::Watch, Some(media_type)) => Err(media_type),
-        _ => codings(response),
-    };
     let expect = Some(Expect::Kind(kind));
+    let codings = if websocket { message_codings(kind, response) } else { codings(response) };
     match codings {
         Ok(codings) => Resolved { expect, task: Task::Check { kind, joined }, unsupported: None, codings },
         Err(encoding) => Resolved {
@@ -87,6 +89,10 @@ fn guess(request: Option<&RequestHead>, response: &ResponseHead) -> Guess {
         // A body that was joined in the middle, behind a head that nobody saw.
         return if response.fields.is_none() { Guess::Watch } else { Guess::Nothing };
     };
+    if is_websocket(response) {
+        let asked = request.and_then(|request| request.target.as_deref()).is_some_and(asks_for_watch);
+        return if asked { Guess::Kind(Kind::Watch) } else { Guess::Nothing };
+    }
     if !(200..300).contains(&status) {
         return Guess::Nothing;
     }
@@ -102,7 +108,7 @@ fn guess(request: Option<&RequestHead>, response: &ResponseHead) -> Guess {
     if asked || has_parameter(content_type, "stream", "watch") {
         return Guess::Kind(Kind::Watch);
     }
-    if request.is_none() && is_json(media_type) {
+    if request.is_none() && (is_json(media_type) || media_type.eq_ignore_ascii_case("application/cbor-seq")) {
         return Guess::Watch;
     }
     Guess::Nothing
@@ -156,16 +162,43 @@ fn codings(response: &ResponseHead) -> Result<Vec<Coding>, String> {
     Ok(codings)
 }
 
-/// The encoding of a watch, by its content type.
-fn encoding(response: &ResponseHead) -> Kind {
-    let media_type = media_type(response.content_type()).to_ascii_lowercase();
-    if media_type.contains("protobuf") { Kind::WatchProtobuf } else { Kind::Watch }
+/// Whether a response makes the connection a WebSocket (RFC 6455 §4.2.2).
+pub(super) fn is_websocket(response: &ResponseHead) -> bool {
+    response.status == Some(101) && upgrades_to(response.fields.as_ref(), "websocket")
 }
 
-/// The media type that keeps a watch from being read, if it does.
-fn unsupported_type(response: &ResponseHead) -> Option<String> {
-    let media_type = media_type(response.content_type()).to_ascii_lowercase();
-    media_type.contains("cbor").then(|| format!("content type {media_type}"))
+/// What a request accepts first.
+fn accepted(request: Option<&RequestHead>) -> String {
+    let fields = request.and_then(|request| request.fields.as_ref());
+    members(fields, "accept").next().unwrap_or_default().to_owned()
+}
+
+/// What keeps the messages of a WebSocket from being read; they have no codings.
+fn message_codings(kind: Kind, response: &ResponseHead) -> Result<Vec<Coding>, String> {
+    let fields = response.fields.as_ref();
+    if let Some(extension) = members(fields, "sec-websocket-extensions").next() {
+        let name = extension.split(';').next().unwrap_or_default().trim();
+        return Err(format!("WebSocket extension {name}"));
+    }
+    let encoded = members(fields, "sec-websocket-protocol").find(|name| name.contains("base64"));
+    if let Some(protocol) = encoded {
+        return Err(format!("WebSocket subprotocol {protocol}"));
+    }
+    if kind == Kind::WatchProtobuf {
+        // Without the lengths that tell events apart.
+        return Err("protobuf in WebSocket messages".to_owned());
+    }
+    Ok(Vec::new())
+}
+
+/// The encoding of a watch, by its content type.
+fn encoding(content_type: &str) -> Kind {
+    let media_type = media_type(content_type).to_ascii_lowercase();
+    match () {
+        () if media_type.contains("protobuf") => Kind::WatchProtobuf,
+        () if media_type.contains("cbor") => Kind::WatchCbor,
+        () => Kind::Watch,
+    }
 }
 
 impl ResponseHead {
@@ -238,7 +271,7 @@ mod tests {
 
     #[test]
     fn without_a_request_the_body_tells() {
-        assert_eq!(auto(None, 200, &[JSON]).task, Task::Guess { joined: false });
+        assert_eq!(auto(None, 200, &[JSON]).task, Task::Guess { kind: Kind::Watch, joined: false });
         assert_eq!(auto(None, 200, &[("Content-Type", "text/html")]).task, Task::Pass(None));
     }
 
@@ -262,7 +295,10 @@ mod tests {
     #[test]
     fn a_guess_is_made_in_the_decoded_body() {
         let guess = auto(None, 200, &[JSON, ("Content-Encoding", "gzip")]);
-        assert_eq!((guess.task, guess.codings), (Task::Guess { joined: false }, vec![Coding::Gzip]));
+        assert_eq!(
+            (guess.task, guess.codings),
+            (Task::Guess { kind: Kind::Watch, joined: false }, vec![Coding::Gzip])
+        );
         assert_eq!(auto(None, 200, &[JSON, ("Content-Encoding", "x")]), Resolved::nothing());
     }
 

@@ -18,6 +18,7 @@ use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::{BodyEnd, Side};
 use crate::redact::{self, Readable};
 use crate::report::{ChunkUnderWay, Decoded, Event, EventUnderWay, ExchangeId, JudgedChunk};
+use crate::utf8::Utf8;
 use crate::verdict::{Fault, Overlap, Verdict};
 
 use super::coded::{Coded, Stop};
@@ -38,6 +39,8 @@ pub(super) enum Task {
     /// A watch is expected if the body turns out to hold one: if its first
     /// octets do, or, where it was joined, the first chunk that begins with `{`.
     Guess {
+        /// The watch's encoding.
+        kind: Kind,
         /// Whether the body was joined in the middle.
         joined: bool,
     },
@@ -114,6 +117,8 @@ pub(super) struct Judge {
     /// The body's codings, if it has any: events are then read in what its
     /// octets decode to.
     coded: Option<Box<Coded>>,
+    /// Chunks are messages, whose size shows only with their last frame.
+    grows: bool,
     /// Nothing of the current chunk is read any more.
     skipping: bool,
     /// Payload octets of the current chunk.
@@ -146,7 +151,7 @@ impl Judge {
             Task::Pass(reason) => (Mode::Off(reason), Kind::Json),
             Task::Check { kind, joined: true } => (Mode::Searching(AFTER_JOIN), kind),
             Task::Check { kind, joined: false } => (Mode::InStep, kind),
-            Task::Guess { joined } => (Mode::Guessing { joined }, Kind::Watch),
+            Task::Guess { kind, joined } => (Mode::Guessing { joined }, kind),
         };
         Self {
             exchange,
@@ -155,6 +160,7 @@ impl Judge {
             kind,
             framer: None,
             coded: None,
+            grows: false,
             skipping: false,
             size: 0,
             received: 0,
@@ -171,6 +177,11 @@ impl Judge {
             redact: None,
             found: VecDeque::new(),
         }
+    }
+
+    /// The chunks are WebSocket messages.
+    pub(super) fn read_messages(&mut self) {
+        self.grows = true;
     }
 
     /// The body has codings, in the order in which they were applied. It
@@ -193,6 +204,11 @@ impl Judge {
     /// Masks what is secret in texts of events from here on.
     pub(super) fn redact(&mut self, readable: Readable) {
         self.redact = Some(Readable { text: true, coded: false, strict: false, ..readable });
+    }
+
+    /// Whether anything was found and not taken yet.
+    pub(super) fn has_found(&self) -> bool {
+        !self.found.is_empty()
     }
 
     /// What was found and not taken yet, in order.
@@ -302,6 +318,12 @@ impl Judge {
         {
             waiting.utf8.push(octets);
         }
+        if self.grows
+            && let Some(waiting) = self.waiting.back_mut()
+        {
+            let end = offset.saturating_add(octets.len() as u64);
+            waiting.range.end = waiting.range.end.max(end);
+        }
         if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
             self.coded_payload(octets);
         } else {
@@ -392,13 +414,15 @@ impl Judge {
     /// can begin an event, as far as its first octet tells.
     fn may_begin(&mut self, octets: &[u8]) -> bool {
         let first = match self.kind {
-            Kind::WatchProtobuf => octets.first(),
+            Kind::WatchProtobuf | Kind::WatchCbor => octets.first(),
             _ => octets.iter().find(|octet| !octet.is_ascii_whitespace()),
         };
         let Some(first) = first else { return true };
         let begins = match self.kind {
             // The first octet of a length that is believed.
             Kind::WatchProtobuf => *first <= 1,
+            // A map, or the tag of CBOR.
+            Kind::WatchCbor => matches!(first, 0xa0..=0xbf | 0xd9),
             Kind::Watch => *first == b'{',
             Kind::Json | Kind::Ndjson => matches!(first, b'{' | b'['),
             Kind::Sse => true,
@@ -650,7 +674,8 @@ impl Judge {
                     "comments alone, as servers send them to keep a stream alive".to_owned(),
                 ))
             } else {
-                Verdict::Invalid(Fault { at: waiting.range.start, message: "white space alone".to_owned() })
+                let message = if waiting.range.is_empty() { "an empty message" } else { "white space alone" };
+                Verdict::Invalid(Fault { at: waiting.range.start, message: message.to_owned() })
             }
         })
     }
@@ -658,8 +683,7 @@ impl Judge {
 
 /// The chunk that holds an octet of the body.
 fn holder(waiting: &VecDeque<Waiting>, octet: u64) -> Option<u64> {
-    let place = waiting.partition_point(|w| w.range.end <= octet);
-    waiting.get(place).filter(|w| w.range.start <= octet).map(|w| w.index)
+    waiting.get(ending_before(waiting, octet)).filter(|w| w.range.start <= octet).map(|w| w.index)
 }
 
 /// Octets kept of what a chunk decodes to.
@@ -672,8 +696,11 @@ fn touched<'w>(
     waiting: &'w mut VecDeque<Waiting>,
     span: &Range<u64>,
 ) -> impl DoubleEndedIterator<Item = &'w mut Waiting> + use<'w> {
-    let first = waiting.partition_point(|w| w.range.end <= span.start);
-    let behind = waiting.partition_point(|w| w.range.start < span.end);
+    let first = ending_before(waiting, span.start);
+    let behind = match waiting.back() {
+        Some(last) if last.range.start < span.end => waiting.len(),
+        _ => waiting.partition_point(|w| w.range.start < span.end),
+    };
     waiting.range_mut(first..behind.max(first))
 }
 
@@ -707,45 +734,11 @@ impl Tail {
     }
 }
 
-/// Whether octets that come in pieces are valid UTF-8.
-#[derive(Debug, Default)]
-struct Utf8 {
-    /// The beginning of a character that the last piece cut.
-    cut: [u8; 4],
-    cut_len: usize,
-    invalid: bool,
-}
-
-impl Utf8 {
-    fn push(&mut self, mut octets: &[u8]) {
-        while self.cut_len > 0 && !self.invalid {
-            let Some((first, rest)) = octets.split_first() else { return };
-            octets = rest;
-            if let Some(place) = self.cut.get_mut(self.cut_len) {
-                *place = *first;
-                self.cut_len += 1;
-            }
-            match std::str::from_utf8(self.cut.get(..self.cut_len).unwrap_or_default()) {
-                Ok(_) => self.cut_len = 0,
-                Err(error) => self.invalid = error.error_len().is_some(),
-            }
-        }
-        if self.invalid {
-            return;
-        }
-        if let Err(error) = std::str::from_utf8(octets) {
-            let tail = octets.get(error.valid_up_to()..).unwrap_or_default();
-            match self.cut.get_mut(..tail.len()) {
-                Some(cut) if error.error_len().is_none() => {
-                    cut.copy_from_slice(tail);
-                    self.cut_len = tail.len();
-                }
-                _ => self.invalid = true,
-            }
-        }
-    }
-
-    fn is_valid(&self) -> bool {
-        !self.invalid && self.cut_len == 0
+/// How many of the waiting chunks end at an octet or before it.
+fn ending_before(waiting: &VecDeque<Waiting>, octet: u64) -> usize {
+    match waiting.back() {
+        // Mostly it is about the last one.
+        Some(last) if last.range.start <= octet => waiting.len() - usize::from(last.range.end > octet),
+        _ => waiting.partition_point(|w| w.range.end <= octet),
     }
 }

@@ -152,7 +152,7 @@ impl<'a> Analysis<'a> {
     /// Reads one capture, in one pass.
     ///
     /// The source of a capture that is still recorded may answer with
-    /// [`NothingYet`](crate::capture::NothingYet) where none has come for a
+    /// [`NothingYet`] where none has come for a
     /// while. Then what was held back for the sake of packets that may be
     /// recorded late is given out, and reading goes on.
     ///

@@ -240,7 +240,7 @@ impl Run {
             (seen.unknown, "exchange", " without a response that could be read"),
             (self.unverified, "exchange", " that can't be verified, since the capture lacks octets"),
             (tls, "TLS connection", ", encrypted"),
-            (http2, "HTTP/2 connection", ", which has no chunks"),
+            (http2, "HTTP/2 connection", " without chunks"),
             (strange, "connection", " that is not HTTP"),
         ] {
             if count > 0 {

@@ -103,7 +103,7 @@ pub(super) const NOTHING: &str = "nothing-to-check";
 /// What went wrong in reading a capture, or what it lacks: the contract's
 /// problem codes. None of them makes a check fail by itself, unless the capture
 /// can't be read at all.
-pub(super) const PROBLEMS: [Code; 17] = [
+pub(super) const PROBLEMS: [Code; 19] = [
     Code {
         id: UNREADABLE,
         title: "The capture can't be read",
@@ -175,6 +175,18 @@ pub(super) const PROBLEMS: [Code; 17] = [
         id: "unsupported-encoding",
         title: "A content coding that is not decoded",
         meaning: "The chunks are listed, their events unchecked.",
+        advice: "Let the client ask for plain content: Accept-Encoding: identity.",
+    },
+    Code {
+        id: "unfinished-coding",
+        title: "A content coding ends before its end",
+        meaning: "Many clients take that for a broken response. What was decoded is checked.",
+        advice: "Mend the sender: it has to finish the stream before the last chunk.",
+    },
+    Code {
+        id: "decoding-limit",
+        title: "A body decodes to more than is read",
+        meaning: "The chunks from there on are unverified.",
         advice: "Let the client ask for plain content: Accept-Encoding: identity.",
     },
     Code {

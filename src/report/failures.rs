@@ -100,13 +100,18 @@ struct ChunkFacts {
     size_line: SmallVec<[u8; 24]>,
     size: u64,
     trail: SmallVec<[Run; 3]>,
+    /// It stands for a WebSocket message.
+    message: bool,
 }
 
 impl ChunkFacts {
     /// `0x1000 = 4096 octets, frames 18–20`; raw HTTP has no frames.
     fn words(&self, of_packets: bool) -> String {
         let octets = if self.size == 1 { "octet" } else { "octets" };
-        let mut text = format!("0x{} = {} {octets}", short(&self.size_line), self.size);
+        let mut text = match self.message {
+            true => format!("a message of {} {octets}", self.size),
+            false => format!("0x{} = {} {octets}", short(&self.size_line), self.size),
+        };
         let frames = frames(&self.trail);
         if of_packets && !frames.is_empty() {
             let noun = if frames.len() == 1 { "frame" } else { "frames" };
@@ -132,6 +137,7 @@ impl Failures {
             size_line: chunk.size_line.clone(),
             size: chunk.size,
             trail: chunk.trail.clone(),
+            message: chunk.message.is_some(),
         };
         self.chunks.push_back((side, facts));
     }
@@ -256,6 +262,7 @@ pub(super) fn chunk_words(judged: &JudgedChunk) -> String {
         size_line: chunk.size_line.clone(),
         size: chunk.size,
         trail: chunk.trail.clone(),
+        message: chunk.message.is_some(),
     };
     format!("chunk {} ({})", facts.index, facts.words(judged.exchange.stream.is_some()))
 }

@@ -16,6 +16,7 @@ pub mod html;
 pub mod json;
 pub mod jsonl;
 pub mod junit;
+mod lesson;
 pub mod markdown;
 mod octets;
 pub mod payload;

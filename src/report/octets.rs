@@ -3,13 +3,15 @@
 //!
 //! A chunk's octets lie on the wire in the order size line, payload, closing;
 //! its trail tells run by run which frame delivered them. Rows are split where
-//! the frame changes, so each row came from one frame.
+//! the frame changes, so each row came from one frame, and where an event
+//! begins. Colours tell what an octet is; so do the notes, where there are none.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use crate::chunk::Run;
 use crate::report::prose::Prose;
-use crate::report::text::{Tone, counted, frame_ranges, preview};
+use crate::report::text::{Paint, Tone, counted, frame_ranges, preview};
 use crate::units::FrameNo;
 
 /// Octets of a row.
@@ -18,6 +20,20 @@ pub(super) const ROW: u64 = 16;
 /// Payload octets that are shown of a long payload: its beginning and its end.
 pub(super) const HEAD: u64 = 6 * ROW;
 pub(super) const TAIL: u64 = 2 * ROW;
+
+/// Beginnings of events that are shown in between.
+const SHOWN_EDGES: usize = 4;
+
+/// Octets of a chunk's payload that belong to an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct EventSpan {
+    /// The event's number.
+    pub(super) index: u64,
+    /// Its octets, as far as they lie in the chunk, from the payload's first on.
+    pub(super) range: Range<u64>,
+    /// Whether the event begins in the chunk.
+    pub(super) begins: bool,
+}
 
 /// Walks a trail in steps of any length.
 #[derive(Debug)]
@@ -87,8 +103,15 @@ impl Pane {
     }
 
     /// Octets of framing, all of which are there, and beside the last of them
-    /// what they are.
-    pub(super) fn framing(&mut self, trail: &mut Trail<'_>, octets: &[u8], note: &str) {
+    /// what they are: `digits` of a size, an extension, a line end.
+    pub(super) fn framing(&mut self, trail: &mut Trail<'_>, octets: &[u8], digits: usize, note: &str) {
+        let line_end = octets.iter().rev().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
+        let line_end = octets.len() - line_end;
+        let tone = |at: usize| match at {
+            at if at < digits => Some(Tone::Size),
+            at if at >= line_end => Some(Tone::LineEnd),
+            _ => Some(Tone::Extension),
+        };
         let mut rest = octets;
         while !rest.is_empty() {
             let run = trail.step((rest.len() as u64).min(ROW));
@@ -103,10 +126,11 @@ impl Pane {
             } else {
                 String::new()
             };
-            let hex = hex(row);
             let columns = if octets.len() <= 8 { 24 } else { 49 };
-            let shown = self.prose.paint.tone(Tone::Frame, &format!("{hex:<columns$}"));
-            let line = format!("        {shown}  {:<8}{more}  {note}", dots(row));
+            let before = octets.len() - rest.len();
+            let shown = drawn(self.prose.paint, row, columns, |at| tone(before + at));
+            let pad = " ".repeat(8usize.saturating_sub(row.len()));
+            let line = format!("        {shown}{pad}{more}  {note}");
             self.text.push_str(line.trim_end());
             self.text.push('\n');
             rest = if cut { &[] } else { behind };
@@ -114,7 +138,7 @@ impl Pane {
     }
 
     /// The payload of a chunk: `size` octets, of which the capture holds
-    /// `received` and the report `kept`.
+    /// `received` and the report `kept`, with the events in it in their order.
     pub(super) fn payload(
         &mut self,
         trail: &mut Trail<'_>,
@@ -122,9 +146,27 @@ impl Pane {
         received: u64,
         kept: &[u8],
         whole: bool,
+        events: &[EventSpan],
     ) {
+        // An event that is alone needs no line where it begins.
+        let begins = |from: u64, to: u64| {
+            let place = events.partition_point(|span| span.range.start < from);
+            let within = events.get(place..).unwrap_or_default();
+            within.iter().take_while(move |span| span.range.start < to).filter(|span| span.begins)
+        };
+        let tone_at = |octet: u64| {
+            let place = events.partition_point(|span| span.range.end <= octet);
+            let span = events.get(place).filter(|span| span.range.contains(&octet))?;
+            Some(if span.index % 2 == 1 { Tone::Event } else { Tone::Neighbour })
+        };
         let long = !whole && size > HEAD + TAIL + 4 * ROW;
         let tail = (size - size.min(TAIL)) / ROW * ROW;
+        // Where an event begins, what stands before it and behind is shown.
+        let edges = begins(HEAD, tail.min(kept.len() as u64)).take(SHOWN_EDGES);
+        let windows: Vec<Range<u64>> = edges
+            .map(|span| span.range.start)
+            .map(|edge| edge.saturating_sub(1) / ROW * ROW..((edge / ROW + 1) * ROW).min(tail))
+            .collect();
         let mut left_out = LeftOut::default();
         let mut rest = kept;
         let (mut at, mut seen) = (0, 0);
@@ -133,13 +175,17 @@ impl Pane {
                 break; // the body ended in this chunk
             }
             let hole = trail.at_hole();
-            let elided = long && at >= HEAD && at < tail;
+            let window = windows.iter().find(|window| at < window.end);
+            let within = window.is_some_and(|window| window.contains(&at));
+            let elided = long && at >= HEAD && at < tail && !within;
             let row = if hole {
                 size
             } else if elided {
-                tail - at
+                window.map_or(tail, |window| window.start) - at
             } else {
-                ROW - at % ROW
+                let row = ROW - at % ROW;
+                let edge = begins(at + 1, at + row).next();
+                edge.map_or(row, |span| span.range.start - at)
             };
             let run = trail.step(row.min(size - at));
             if run.len == 0 {
@@ -157,11 +203,18 @@ impl Pane {
             rest = behind;
             if elided {
                 left_out.add(run.len, run.frame);
+                left_out.begins += begins(at, at + run.len).count() as u64;
             } else {
                 left_out.tell(self);
                 if !row.is_empty() {
                     self.from(run.frame);
-                    let line = format!("  {at:04x}  {:<49}  {}", hex(row), dots(row));
+                    if at > 0
+                        && let Some(span) = begins(at, at + 1).next()
+                    {
+                        self.remark(&format!("── event {} begins", span.index));
+                    }
+                    let shown = drawn(self.prose.paint, row, 49, |octet| tone_at(at + octet as u64));
+                    let line = format!("  {at:04x}  {shown}");
                     self.text.push_str(line.trim_end());
                     self.text.push('\n');
                 }
@@ -185,6 +238,11 @@ impl Pane {
         self.text.push_str(&self.prose.faint(&lines));
     }
 
+    /// Lines that stand between the rows as they are.
+    pub(super) fn push(&mut self, lines: &str) {
+        self.text.push_str(lines);
+    }
+
     fn from(&mut self, frame: Option<FrameNo>) {
         if let Some(number) = frame
             && frame != self.frame
@@ -205,6 +263,8 @@ impl Pane {
 struct LeftOut {
     octets: u64,
     frames: Vec<FrameNo>,
+    /// Events that begin in them.
+    begins: u64,
 }
 
 impl LeftOut {
@@ -227,23 +287,58 @@ impl LeftOut {
             frames => format!(", frames\u{a0}{}", frame_ranges(frames, 4)),
         };
         let octets = counted(self.octets, "octet");
-        pane.remark(&format!("… {octets} left out{frames}; --payload full shows them"));
+        let begins = match self.begins {
+            0 => String::new(),
+            1 => ", in which 1 event begins".to_owned(),
+            events => format!(", in which {} begin", counted(events, "event")),
+        };
+        pane.remark(&format!("… {octets} left out{frames}{begins}; --payload full shows them"));
         *self = Self::default();
     }
 }
 
 /// `33 31 64 0d 0a`, with a wider gap in the middle of a row.
 pub(super) fn hex(octets: &[u8]) -> String {
+    hex_from(0, octets)
+}
+
+/// The same for octets of a row that stand from a place in it on.
+fn hex_from(start: usize, octets: &[u8]) -> String {
     let mut text = String::with_capacity(3 * octets.len() + 1);
-    for (place, octet) in octets.iter().enumerate() {
-        text.push_str(match place {
-            0 => "",
-            8 => "  ",
-            _ => " ",
-        });
+    for (place, octet) in (start..).zip(octets) {
+        text.push_str(if place > start { gap(place) } else { "" });
         let _ = write!(text, "{octet:02x}");
     }
     text
+}
+
+/// What stands before the octet at a place of a row.
+const fn gap(place: usize) -> &'static str {
+    match place {
+        0 => "",
+        8 => "  ",
+        _ => " ",
+    }
+}
+
+/// A row in so many columns of hex, then as text; each octet in its tone.
+fn drawn(paint: Paint, octets: &[u8], columns: usize, tone: impl Fn(usize) -> Option<Tone>) -> String {
+    let painted = |tone: Option<Tone>, text: String| match tone {
+        Some(tone) => paint.tone(tone, &text),
+        None => text,
+    };
+    let (mut hex, mut text, mut at) = (String::new(), String::new(), 0);
+    while at < octets.len() {
+        let this = tone(at);
+        let run = (at..octets.len()).take_while(|place| tone(*place) == this).count().max(1);
+        let row = octets.get(at..at + run).unwrap_or_default();
+        hex.push_str(gap(at));
+        hex.push_str(&painted(this, hex_from(at, row)));
+        text.push_str(&painted(this, dots(row)));
+        at += run;
+    }
+    let taken = (3 * octets.len()).saturating_sub(1) + usize::from(octets.len() > 8);
+    format!("{hex}{}  {text}", " ".repeat(columns.saturating_sub(taken)))
 }
 
 /// Printable ASCII as it is, anything else as a dot: one column an octet.
@@ -287,7 +382,7 @@ mod tests {
     fn drawn(trail: &[(u64, u64)], size: u64, received: u64, kept: &[u8], whole: bool) -> String {
         let mut pane = Pane::new(Prose::new(&TextOptions { width: 80, ..TextOptions::default() }), None);
         let runs = runs(trail);
-        pane.payload(&mut Trail::new(&runs), size, received, kept, whole);
+        pane.payload(&mut Trail::new(&runs), size, received, kept, whole, &[]);
         pane.into_text()
     }
 
@@ -356,5 +451,41 @@ mod tests {
         assert!(text.ends_with("… 80 more octets in the capture, too many to be kept\n"), "{text}");
         let text = drawn(&[(8, 20)], 100, 20, &[b'x'; 20], true);
         assert_eq!(text.lines().count(), 3, "{text}");
+    }
+
+    #[test]
+    fn rows_are_split_where_an_event_begins() {
+        let mut pane = Pane::new(Prose::new(&TextOptions { width: 80, ..TextOptions::default() }), None);
+        let span = |index, range, begins| EventSpan { index, range, begins };
+        let events = [span(3, 0..4, false), span(4, 5..8, true), span(5, 9..12, true)];
+        pane.payload(&mut Trail::new(&runs(&[(8, 12)])), 12, 12, b"abc}\n{4}\n{5}", true, &events);
+        let expected = concat!(
+            "  frame 8\n",
+            "  0000  61 62 63 7d 0a                                     abc}·\n",
+            "        ── event 4 begins\n",
+            "  0005  7b 34 7d 0a                                        {4}·\n",
+            "        ── event 5 begins\n",
+            "  0009  7b 35 7d                                           {5}\n",
+        );
+        assert_eq!(pane.into_text(), expected);
+    }
+
+    #[test]
+    fn colours_tell_what_an_octet_is() {
+        let prose = Prose::new(&TextOptions { width: 80, color: true, ..TextOptions::default() });
+        let mut pane = Pane::new(prose, Some(FrameNo::new(8)));
+        let runs = runs(&[(8, 8)]);
+        let mut trail = Trail::new(&runs);
+        pane.framing(&mut trail, b"3;x\r\n", 1, "size line");
+        let span = EventSpan { index: 2, range: 0..2, begins: true };
+        pane.payload(&mut trail, 3, 3, b"{}\n", true, &[span]);
+        let text = pane.into_text();
+        for painted in [
+            "\x1b[1m\x1b[36m33\x1b[0m \x1b[33m3b 78\x1b[0m \x1b[35m0d 0a\x1b[0m",
+            "\x1b[34m7b 7d\x1b[0m 0a",
+            "\x1b[34m{}\x1b[0m·",
+        ] {
+            assert!(text.contains(painted), "{text:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::units::{Stamp, Timestamp};
 /// What one chunk must hold exactly one of, in words.
 pub(super) const fn unit(expect: Option<Expect>) -> &'static str {
     match expect {
-        Some(Expect::Kind(Kind::Watch | Kind::WatchProtobuf)) => "watch event",
+        Some(Expect::Kind(Kind::Watch | Kind::WatchProtobuf | Kind::WatchCbor)) => "watch event",
         Some(Expect::Kind(Kind::Json)) => "JSON text",
         Some(Expect::Kind(Kind::Ndjson)) => "line of JSON",
         Some(Expect::Kind(Kind::Sse)) => "server-sent event",
@@ -56,7 +56,12 @@ pub(super) fn response_line(head: &ExchangeHead) -> String {
         facts
             .extend(field(fields.as_ref(), name).map(|value| fit_middle(&printable(value), 60).into_owned()));
     }
-    facts.push(framing(head.framing));
+    let websocket =
+        field(fields.as_ref(), "upgrade").is_some_and(|name| name.eq_ignore_ascii_case("websocket"));
+    facts.push(match head.framing {
+        Some(Framing::Tunnel) if websocket => "WebSocket: a message stands for a chunk".to_owned(),
+        other => framing(other),
+    });
     facts.join(", ")
 }
 
@@ -235,7 +240,7 @@ pub(super) fn unchecked(end: &ExchangeEnd) -> String {
 
 const fn expected(expect: Expect) -> &'static str {
     match expect {
-        Expect::Kind(Kind::Watch | Kind::WatchProtobuf) => "a watch",
+        Expect::Kind(Kind::Watch | Kind::WatchProtobuf | Kind::WatchCbor) => "a watch",
         Expect::Kind(Kind::Sse) => "an event stream",
         Expect::Kind(Kind::Json | Kind::Ndjson) => "a JSON stream",
         Expect::Any => "a chunked body",

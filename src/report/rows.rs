@@ -5,14 +5,15 @@
 //! A row takes one line, always: what doesn't fit shrinks, the payload first,
 //! then the object; if that isn't enough, columns give way.
 
-use std::borrow::Cow;
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, Width};
 
 use crate::event::Kind;
 use crate::report::payload::Payload;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{
-    TextOptions, Tone, counted, drawn, fit, fit_middle, frame_ranges, preview, printable, printable_octets,
-    seconds, slack, width,
+    TextOptions, Tone, counted, fit, fit_middle, frame_ranges, preview, printable, printable_octets, seconds,
+    slack, width,
 };
 use crate::report::{Event, Expect, JudgedChunk};
 use crate::units::Timestamp;
@@ -288,8 +289,10 @@ impl Layout {
         if !rows.is_empty() {
             self.settle(&rows, prose.width, expect, last);
         }
+        let mut lines =
+            if rows.is_empty() { Vec::new() } else { self.grid(&rows, first, expect) }.into_iter();
         if first && !rows.is_empty() {
-            let header = self.names(expect);
+            let header = lines.next().unwrap_or_default();
             text.push_str(&prose.paint.tone(Tone::Faint, &format!("  {header}")));
             text.push('\n');
         }
@@ -300,11 +303,12 @@ impl Layout {
                     text.push('\n');
                 }
                 Item::Row(row) => {
+                    let line = lines.next().unwrap_or_default();
                     let mark = prose.paint.tone(row.mark.tone(), row.mark.sign());
                     let tone = row.mark == Mark::None;
                     text.push_str(if tone { " " } else { &mark });
                     text.push(' ');
-                    text.push_str(&self.row(row));
+                    text.push_str(&line);
                     text.push('\n');
                     text.push_str(row.below.as_deref().unwrap_or_default());
                 }
@@ -365,43 +369,40 @@ impl Layout {
         }
     }
 
-    /// The line of the columns' names.
-    fn names(&self, expect: Option<Expect>) -> String {
+    /// The lines of the rows, behind that of the names for the first page.
+    fn grid(&self, rows: &[&Row], first: bool, expect: Option<Expect>) -> Vec<String> {
+        let used: Vec<(usize, usize)> =
+            self.widths.iter().copied().enumerate().filter(|(_, wide)| *wide > 0).collect();
         let sse = expect == Some(Expect::Kind(Kind::Sse));
-        self.line(|column, wide| match NAMES.get(column) {
-            Some(_) if sse && column == PAYLOAD => fit("data", wide),
-            name => fit(name.copied().unwrap_or_default(), wide),
-        })
-    }
-
-    /// The line of a row.
-    fn row(&self, row: &Row) -> String {
-        self.line(|column, wide| match column {
-            TIME => Cow::Owned(fit(&self.time(row), wide).into_owned()),
-            // The end of an object's name tells it from others.
-            OBJECT => fit_middle(row.cell(column), wide),
-            _ => fit(row.cell(column), wide),
-        })
-    }
-
-    /// A line of what `cell` gives for each column in use, of at most its width.
-    fn line<'c>(&self, cell: impl Fn(usize, usize) -> Cow<'c, str>) -> String {
-        let mut line = String::with_capacity(128);
-        // Blanks are owed, and paid when something follows.
-        let mut blanks = 0;
-        for (column, &wide) in self.widths.iter().enumerate().filter(|(_, wide)| **wide > 0) {
-            let text = cell(column, wide);
-            let room = wide.saturating_sub(drawn(&text));
-            let right = RIGHT.contains(&column);
-            if !text.is_empty() {
-                line.extend(std::iter::repeat_n(' ', blanks + if right { room } else { 0 }));
-                line.push_str(&text);
-                blanks = 0;
-            }
-            blanks += GAP + if right && !text.is_empty() { 0 } else { room };
+        let mut grid = Grid::new();
+        grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        if first {
+            grid.set_header(used.iter().map(|&(column, wide)| {
+                let name = if sse && column == PAYLOAD {
+                    "data"
+                } else {
+                    NAMES.get(column).copied().unwrap_or_default()
+                };
+                aligned(column, fit(name, wide).into_owned())
+            }));
         }
-        line.truncate(line.trim_end().len());
-        line
+        for row in rows {
+            grid.add_row(used.iter().map(|&(column, wide)| {
+                let text = if column == TIME { self.time(row) } else { row.cell(column).to_owned() };
+                // The end of an object's name tells it from others.
+                let text = if column == OBJECT { fit_middle(&text, wide) } else { fit(&text, wide) };
+                aligned(column, text.into_owned())
+            }));
+        }
+        let last = used.len().saturating_sub(1);
+        for (place, &(_, wide)) in used.iter().enumerate() {
+            let Some(column) = grid.column_mut(place) else { continue };
+            let gap = if place < last { GAP } else { 0 };
+            let [wide, gap] = [wide, gap].map(|columns| u16::try_from(columns).unwrap_or(u16::MAX));
+            column.set_padding((0, gap));
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(wide.saturating_add(gap))));
+        }
+        grid.lines().map(|line| line.trim_end().to_owned()).collect()
     }
 }
 
@@ -430,4 +431,9 @@ fn fitted(natural: [usize; COLUMNS], columns: usize) -> [usize; COLUMNS] {
         }
     }
     widths
+}
+
+fn aligned(column: usize, text: String) -> Cell {
+    let side = if RIGHT.contains(&column) { CellAlignment::Right } else { CellAlignment::Left };
+    Cell::new_owned(text).set_alignment(side)
 }

@@ -103,6 +103,7 @@ impl Talk {
         let wire = size_line.len() as u64 + size + 2;
         let runs = [Run { len: wire, frame: Some(FrameNo::new(self.frame)) }];
         let chunk = Chunk {
+            message: None,
             index: self.chunks.len() as u64 + 1,
             size_line: SmallVec::from_slice(&size_line),
             size,

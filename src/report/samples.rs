@@ -143,6 +143,7 @@ pub(crate) fn chunk(id: ExchangeId, index: u64, offset: u64, payload: &[u8]) -> 
         exchange: id,
         side: Side::Response,
         chunk: Chunk {
+            message: None,
             index,
             size_line: SmallVec::from_slice(size_line.as_bytes()),
             size,

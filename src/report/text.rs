@@ -81,8 +81,16 @@ pub(super) enum Tone {
     Bad,
     /// Not known.
     Doubt,
-    /// Octets that are framing rather than payload.
-    Frame,
+    /// Octets of a chunk size.
+    Size,
+    /// Octets of a chunk extension.
+    Extension,
+    /// Line ends that are framing.
+    LineEnd,
+    /// Octets of an event with an odd number.
+    Event,
+    /// Octets of one with an even number: neighbours are told apart.
+    Neighbour,
 }
 
 /// Colours text, or doesn't.
@@ -103,7 +111,11 @@ impl Paint {
             Tone::Good => AnsiColor::Green.on_default(),
             Tone::Bad => AnsiColor::Red.on_default().bold(),
             Tone::Doubt => AnsiColor::Yellow.on_default(),
-            Tone::Frame => AnsiColor::Cyan.on_default(),
+            Tone::Size => AnsiColor::Cyan.on_default().bold(),
+            Tone::Extension => AnsiColor::Yellow.on_default(),
+            Tone::LineEnd => AnsiColor::Magenta.on_default(),
+            Tone::Event => AnsiColor::Green.on_default(),
+            Tone::Neighbour => AnsiColor::Blue.on_default(),
         };
         format!("{style}{text}{style:#}")
     }
@@ -131,9 +143,16 @@ fn push_visible(to: &mut String, c: char) {
     }
 }
 
+/// The printable ASCII that `octets` begin with.
+fn plain_beginning(octets: &[u8]) -> &[u8] {
+    let end = octets.iter().position(|octet| !matches!(octet, b' '..=b'~'));
+    octets.get(..end.unwrap_or(octets.len())).unwrap_or_default()
+}
+
 /// `text` with everything that isn't safe to print shown as a sign.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_visible) {
+    let plain = plain_beginning(text.as_bytes()).len() == text.len();
+    if plain || text.chars().all(is_visible) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -145,7 +164,17 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
 pub(super) fn printable_octets(octets: &[u8]) -> String {
     let mut shown = String::with_capacity(octets.len());
     for piece in octets.utf8_chunks() {
-        piece.valid().chars().for_each(|c| push_visible(&mut shown, c));
+        let mut rest = piece.valid();
+        while let Some(c) = rest.chars().next() {
+            // Most text is printable ASCII, in long runs.
+            let (plain, behind) = rest.split_at(plain_beginning(rest.as_bytes()).len());
+            shown.push_str(plain);
+            rest = behind;
+            if plain.is_empty() {
+                push_visible(&mut shown, c);
+                rest = rest.get(c.len_utf8()..).unwrap_or_default();
+            }
+        }
         for octet in piece.invalid() {
             let _ = write!(shown, "\\x{octet:02x}");
         }
@@ -156,6 +185,11 @@ pub(super) fn printable_octets(octets: &[u8]) -> String {
 /// The beginning of `octets` as [`printable`] text, at most `columns` wide,
 /// with `…` where more follows. Reads no more octets than can matter.
 pub(super) fn preview(octets: &[u8], columns: usize) -> String {
+    let plain = plain_beginning(octets.get(..=columns).unwrap_or(octets));
+    if plain.len() == octets.len() || plain.len() > columns {
+        // An octet a column; what doesn't fit needs no more than that one octet is over.
+        return fit(&String::from_utf8_lossy(plain), columns).into_owned();
+    }
     // A column is at most 4 octets, but for marks that take no room: a text
     // of these is cut short, not read to its end.
     let start = octets.get(..columns.saturating_mul(4).saturating_add(8)).unwrap_or(octets);
@@ -173,11 +207,6 @@ pub(super) fn width(text: &str) -> usize {
         return text.len();
     }
     text.width().max(text.chars().map(char_width).sum())
-}
-
-/// How many columns a text takes by Unicode's rule alone.
-pub(super) fn drawn(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.width() }
 }
 
 /// By how much a table that pads by Unicode's rule alone may draw a text wider.
@@ -241,27 +270,40 @@ fn beginning(text: &str, columns: usize) -> &str {
 /// wider than a line stay whole: names must be found again. A no-break space
 /// becomes a blank.
 pub(super) fn wrap(text: &str, columns: usize, first: &str, other: &str) -> String {
-    let mut lines = String::with_capacity(text.len() + 16);
-    let mut line = first.to_owned();
+    let mut lines = String::with_capacity(first.len() + text.len() + 16);
+    lines.push_str(first);
+    // Where the line begins that is written.
+    let mut start = 0;
     let mut taken = width(first);
     let mut empty = true;
-    for word in text.split(' ').map(|word| word.replace('\u{a0}', " ")) {
-        let wide = width(&word);
+    for word in text.split(' ') {
+        let wide = width(word);
         if !empty && taken + 1 + wide > columns {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            (line, taken, empty) = (other.to_owned(), width(other), true);
+            start = end_line(&mut lines, start);
+            lines.push_str(other);
+            (taken, empty) = (width(other), true);
         }
         if !empty {
-            line.push(' ');
+            lines.push(' ');
             taken += 1;
         }
-        line.push_str(&word);
+        for (place, part) in word.split('\u{a0}').enumerate() {
+            lines.push_str(if place > 0 { " " } else { "" });
+            lines.push_str(part);
+        }
         (taken, empty) = (taken + wide, false);
     }
-    lines.push_str(line.trim_end());
-    lines.push('\n');
+    end_line(&mut lines, start);
     lines
+}
+
+/// Ends the line that begins at `start`, without the white space at its end:
+/// where the next one begins.
+fn end_line(lines: &mut String, start: usize) -> usize {
+    let line = lines.get(start..).unwrap_or_default();
+    lines.truncate(start + line.trim_end().len());
+    lines.push('\n');
+    lines.len()
 }
 
 /// A number in groups of three: `1,234,567`.

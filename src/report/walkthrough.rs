@@ -1,8 +1,10 @@
 //! The walkthrough: the octets of each exchange, chunk by chunk, as one sees
 //! them in Wireshark's panes, with what each of them is.
 //!
-//! For somebody who learns what a chunk is, or looks up one that is wrong. It
-//! streams: each chunk's text goes to a [`Spool`](super::spool::Spool) as the chunk comes.
+//! For somebody who learns what a chunk is, or looks up one that is wrong: each
+//! term is explained once, where it is first met, in the order of the octets:
+//! the response's header, the size line, hexadecimal, the payload, CRLF, the
+//! next chunk, the last one. It streams: each chunk's text goes to a [`Spool`](super::spool::Spool) as the chunk comes.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -10,17 +12,19 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::chunk::{self, Chunk, Closing, LastChunk};
-use crate::http::{BodyEnd, Fields, Side};
+use crate::chunk::{self, Chunk, Closing, LastChunk, Message};
+use crate::event::Kind;
+use crate::http::{BodyEnd, Fields, Framing, Side};
 use crate::report::failures::Failures;
-use crate::report::octets::{Pane, Trail, arithmetic, digits};
+use crate::report::lesson::{Lessons, Term, explain};
+use crate::report::octets::{EventSpan, Pane, Trail, arithmetic, digits};
 use crate::report::payload::Payload;
-use crate::report::phrases::{base, body_end, field, tally_words, unit};
+use crate::report::phrases::{base, body_end, field, framing, listed, tally_words, unit};
 use crate::report::prose::{Mark, Prose};
 use crate::report::sheet::Sheet;
 use crate::report::spool::Slot;
 use crate::report::text::{
-    Listing, TextOptions, Tone, counted, fit, frame_ranges, preview, printable, seconds,
+    Listing, TextOptions, Tone, counted, fit, frame_ranges, grouped, preview, printable, seconds,
 };
 use crate::report::why::Lints;
 use crate::report::{
@@ -62,7 +66,10 @@ pub struct Walkthrough<W: Write> {
     open: HashMap<ExchangeId, Open>,
     listing: Listing,
     sheet: Sheet,
-    explained: bool,
+    lessons: Lessons,
+    /// The chunks that alone are shown; empty for all.
+    only: Vec<u64>,
+    legend: bool,
 }
 
 /// An exchange that has not ended.
@@ -74,6 +81,12 @@ struct Open {
     hidden: Tally,
     failures: Option<Box<Failures>>,
     lints: Option<Box<Lints>>,
+    /// Whether octets of the payload are octets of events: not if it is encoded.
+    plain: bool,
+    /// Chunks of the response that are shown, and whether the terms met in one
+    /// are explained.
+    shown: Vec<u64>,
+    explained: [bool; 2],
 }
 
 impl<W: Write> Walkthrough<W> {
@@ -87,13 +100,25 @@ impl<W: Write> Walkthrough<W> {
             open: HashMap::new(),
             listing: Listing::default(),
             sheet: Sheet::new(),
-            explained: false,
+            lessons: Lessons::default(),
+            only: Vec::new(),
+            legend: options.color,
         }
+    }
+
+    /// Shows only these chunks of each response, whatever is expected of them.
+    #[must_use]
+    pub fn only(mut self, chunks: &[u64]) -> Self {
+        self.only = chunks.to_vec();
+        self.options.list_all |= !chunks.is_empty();
+        self
     }
 
     fn begin(&mut self, head: &ExchangeHead) {
         let open = self.open.entry(head.id).or_default();
         (open.expect, open.base) = (head.expect, base(head));
+        let fields = head.response.as_ref().and_then(|response| response.fields.as_ref());
+        open.plain = field(fields, "content-encoding").is_none();
     }
 
     fn chunk(&mut self, judged: &JudgedChunk) -> io::Result<()> {
@@ -105,7 +130,14 @@ impl<W: Write> Walkthrough<W> {
         if open.expect.is_none() && !self.options.list_all {
             return Ok(());
         }
-        let limit = self.options.limit.unwrap_or(u64::MAX);
+        if !self.only.is_empty() {
+            let wanted = judged.side == Side::Response && self.only.contains(&judged.chunk.index);
+            if !wanted {
+                return Ok(());
+            }
+            open.shown.push(judged.chunk.index);
+        }
+        let limit = if self.only.is_empty() { self.options.limit.unwrap_or(u64::MAX) } else { u64::MAX };
         let matters = fails || matches!(judged.verdict, Verdict::Unverified(_));
         let room = open.listed < limit && (matters || !self.options.failed_only);
         let response = judged.side == Side::Response;
@@ -118,21 +150,49 @@ impl<W: Write> Walkthrough<W> {
         open.base = open.base.or(judged.chunk.first.at);
         let mut text = open.hidden_text(self.prose);
         open.listed += u64::from(response);
-        let (expect, base) = (open.expect, open.base);
-        text.push_str(&self.chunk_text(judged, expect, base));
+        let (expect, base, plain) = (open.expect, open.base, open.plain);
+        let first = !mem::replace(&mut open.explained[0], true);
+        let second = !first && !mem::replace(&mut open.explained[1], true);
+        let lesson = Lesson { first, second };
+        text.push_str(&self.chunk_text(judged, expect, base, plain, lesson));
         let part = if response { CHUNKS } else { REQUEST_CHUNKS };
         self.sheet.sections.append(Slot { exchange: judged.exchange, part }, text.as_bytes())
     }
 
     /// A chunk: its octets, and what they are.
-    fn chunk_text(&self, judged: &JudgedChunk, expect: Option<Expect>, base: Option<Timestamp>) -> String {
+    fn chunk_text(
+        &self,
+        judged: &JudgedChunk,
+        expect: Option<Expect>,
+        base: Option<Timestamp>,
+        plain: bool,
+        lesson: Lesson,
+    ) -> String {
         let (chunk, prose) = (&judged.chunk, self.prose);
         let side = if judged.side == Side::Request { "request chunk" } else { "chunk" };
         let heading = self.heading(&format!("{side} {}", chunk.index), &chunk.frames(), chunk.last, base);
+        let teach = |pane: &mut Pane, wanted: bool, term: Term| {
+            if wanted {
+                pane.push(&explain(prose, term));
+            }
+        };
         let mut pane = Pane::new(prose, only_frame(&chunk.trail));
         let mut trail = Trail::new(&chunk.trail);
-        pane.framing(&mut trail, &chunk.size_line, "size line");
+        let line = match chunk.message {
+            Some(_) => {
+                pane.framing(&mut trail, &chunk.size_line, 0, "frame header");
+                false
+            }
+            None => {
+                teach(&mut pane, lesson.second, Term::NextChunk);
+                pane.framing(&mut trail, &chunk.size_line, chunk.size_hex().len(), "size line");
+                lesson.first
+            }
+        };
+        teach(&mut pane, line, Term::SizeLine);
         pane.remark(&size_sentence(chunk));
+        teach(&mut pane, line, Term::Hexadecimal);
+        teach(&mut pane, chunk.extensions().is_some(), Term::Extension);
         if self.options.payload == Payload::None && chunk.received > 0 {
             pane.remark(&format!(
                 "{} of payload; --payload preview shows them",
@@ -141,15 +201,29 @@ impl<W: Write> Walkthrough<W> {
             trail.skip(chunk.size);
         } else {
             let whole = self.options.payload == Payload::Full;
-            pane.payload(&mut trail, chunk.size, chunk.received, &chunk.payload, whole);
+            let spans = if plain { spans(judged) } else { Vec::new() };
+            teach(&mut pane, line, Term::Payload);
+            pane.payload(&mut trail, chunk.size, chunk.received, &chunk.payload, whole, &spans);
+            let lines = matches!(expect, Some(Expect::Kind(Kind::Watch | Kind::Ndjson)));
+            let feeds = lines && judged.verdict == Verdict::One && chunk.payload.ends_with(b"\n");
+            let feeds = feeds && chunk.payload.len() as u64 == chunk.size;
+            teach(&mut pane, line && feeds, Term::LineFeed);
         }
         match chunk.closing {
-            Closing::CrLf => pane.framing(&mut trail, b"\r\n", "CRLF: the chunk ends here"),
-            Closing::Lf => pane.framing(&mut trail, b"\n", "a bare LF in place of CRLF"),
+            // RFC 6455 §5.2: a frame's length is all that ends it.
+            Closing::CrLf if chunk.message.is_some() => {}
+            Closing::CrLf => {
+                pane.framing(&mut trail, b"\r\n", 0, "CRLF: the chunk ends here");
+                teach(&mut pane, lesson.first, Term::ChunkEnd);
+            }
+            Closing::Lf => pane.framing(&mut trail, b"\n", 0, "a bare LF in place of CRLF"),
             Closing::Lost => pane.remark("the capture lacks the CRLF that ends the chunk"),
             Closing::None if chunk.received < chunk.size => {
                 let (got, size) = (chunk.received, chunk.size);
                 pane.remark(&format!("{got} of {size} octets came: the body ends within this chunk"));
+            }
+            Closing::None if chunk.message.is_some() => {
+                pane.remark("the last frame of the message did not come")
             }
             Closing::None => pane.remark("the CRLF that ends the chunk is not there"),
             Closing::Broken => pane.remark("no CRLF follows: the chunk framing breaks here"),
@@ -164,6 +238,10 @@ impl<W: Write> Walkthrough<W> {
         let more = judged.events.len().saturating_sub(NAMED_EVENTS);
         if more > 0 {
             text.push_str(&format!("  … and {}\n", counted(more as u64, "more event")));
+        }
+        let checked = !matches!(judged.verdict, Verdict::Unchecked(_));
+        if lesson.first && checked && !judged.events.is_empty() {
+            text.push_str(&explain(prose, Term::Event));
         }
         text.push_str(&self.verdict_text(judged, expect));
         text
@@ -210,6 +288,8 @@ impl<W: Write> Walkthrough<W> {
         // A chunk that isn't shown, and any of an exchange that takes a line
         // unless it fails, is told at the end of the exchange.
         let shown = (open.expect.is_some() || self.options.list_all) && open.hidden.chunks() == 0;
+        let shown = shown
+            && (self.only.is_empty() || violation.chunk.is_some_and(|chunk| open.shown.contains(&chunk)));
         let told = open.failures.get_or_insert_default().push(violation, shown);
         let Some(told) = told.filter(|_| shown) else { return Ok(()) };
         let part = if violation.side == Side::Response { CHUNKS } else { REQUEST_CHUNKS };
@@ -224,26 +304,49 @@ impl<W: Write> Walkthrough<W> {
         if !self.sheet.lists(self.prose, &self.options, end, &failures)? {
             return Ok(());
         }
-        let title =
-            format!("\n{}{}{}", prose.place_line(&end.head), prose.when(&end.head), self.request_text(end));
+        let lacks: Vec<u64> = self.only.iter().copied().filter(|chunk| !open.shown.contains(chunk)).collect();
+        if !self.only.is_empty() && open.shown.is_empty() {
+            let text = format!("\n{}  {}", prose.place_line(&end.head), lacking(&lacks, end));
+            return self.sheet.sections.append(Slot { exchange: id, part: TITLE }, text.as_bytes());
+        }
+        let framed = end.head.id.stream.is_some();
+        let title = format!(
+            "\n{}{}{}{}",
+            prose.place_line(&end.head),
+            prose.when(&end.head),
+            if framed { explain(prose, Term::Frame) } else { String::new() },
+            self.request_text(end)
+        );
         self.sheet.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
-        let head = format!("{}{}", self.response_text(end), prose.notes(end));
+        let chunked = end.head.framing == Some(Framing::Chunked) && end.head.response.is_some();
+        let explained = if chunked { explain(prose, Term::Header) } else { String::new() };
+        let head = format!("{}{explained}{}", self.response_text(end), prose.notes(end));
         self.sheet.sections.append(Slot { exchange: id, part: RESPONSE_HEAD }, head.as_bytes())?;
         let mut text = open.hidden_text(prose);
+        if !lacks.is_empty() {
+            text.push_str(&format!("\n{}", lacking(&lacks, end)));
+        }
+        let all = self.only.is_empty();
         if let Some(body) = &end.response_body {
-            if let Some(last) = &body.last_chunk {
+            if let Some(last) = body.last_chunk.as_ref().filter(|_| all) {
                 text.push_str(&self.last_chunk_text(last, body.end, open.base));
             }
             text.push('\n');
             text.push_str(&prose.paragraph(&body_end(body, Side::Response), "", "  "));
+            let leaves = matches!(body.end, BodyEnd::Aborted | BodyEnd::Open);
+            if all && leaves && body.last_chunk.is_none() && body.chunks > 0 {
+                text.push_str(&explain(prose, Term::NoLastChunk));
+            }
         }
         text.push_str(&prose.timing(end));
         text.push('\n');
         text.push_str(&prose.verdict(end));
-        text.push_str(&failures.explain(prose, end));
-        text.push_str(&prose.hints(end));
-        if let Some(lints) = &open.lints {
-            text.push_str(&lints.tell(prose, end));
+        if all {
+            text.push_str(&failures.explain(prose, end));
+            text.push_str(&prose.hints(end));
+            if let Some(lints) = &open.lints {
+                text.push_str(&lints.tell(prose, end));
+            }
         }
         self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
@@ -303,7 +406,11 @@ impl<W: Write> Walkthrough<W> {
         let mut text = format!("\n{}", self.heading("last chunk", &frames, last.last, base));
         let mut pane = Pane::new(self.prose, only_frame(&last.trail));
         let mut trail = Trail::new(&last.trail);
-        pane.framing(&mut trail, &last.size_line, "size 0: no more chunks");
+        let zeros = last.size_line.iter().take_while(|octet| **octet == b'0').count();
+        pane.framing(&mut trail, &last.size_line, zeros, "size 0: no more chunks");
+        if !last.trailers.is_empty() {
+            pane.push(&explain(self.prose, Term::Trailer));
+        }
         for (name, value) in last.trailers.iter().take(20) {
             pane.remark(&format!("trailer  {}: {}", printable(name), fit(&printable(value), 200)));
         }
@@ -315,16 +422,19 @@ impl<W: Write> Walkthrough<W> {
             let on_wire: u64 = last.trail.iter().map(|run| run.len).sum();
             let before = on_wire.saturating_sub((last.size_line.len() + line.len()) as u64);
             trail.skip(before);
-            pane.framing(&mut trail, line, "empty line: the body is whole");
+            pane.framing(&mut trail, line, 0, "empty line: the body is whole");
         }
+        pane.push(&explain(self.prose, Term::LastChunk));
         text.push_str(&pane.into_text());
         text
     }
 
     fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
-        let explains = !self.sheet.sections.is_empty() && !mem::replace(&mut self.explained, true);
-        let preface = if explains { how_to_read(self.prose) } else { String::new() };
-        self.sheet.capture(&mut self.out, self.prose, &self.options, end, &preface)
+        let tells = !self.sheet.sections.is_empty() && mem::replace(&mut self.legend, false);
+        let preface = if tells { legend(self.prose) } else { String::new() };
+        let mut out = self.lessons.over(&mut self.out);
+        self.sheet.capture(&mut out, self.prose, &self.options, end, &preface)?;
+        out.line()
     }
 }
 
@@ -362,6 +472,47 @@ impl Open {
     }
 }
 
+/// Which terms may be explained at a chunk: those of an exchange's first, of
+/// its second.
+#[derive(Debug, Clone, Copy)]
+struct Lesson {
+    first: bool,
+    second: bool,
+}
+
+/// Which octets of a chunk are those of which event.
+fn spans(judged: &JudgedChunk) -> Vec<EventSpan> {
+    let chunk = &judged.chunk;
+    let spans = judged.events.iter().map(|event| {
+        let end = event.offset.saturating_add(event.size);
+        EventSpan {
+            index: event.index,
+            range: event.offset.saturating_sub(chunk.offset)
+                ..end.saturating_sub(chunk.offset).min(chunk.size),
+            begins: event.offset >= chunk.offset,
+        }
+    });
+    spans.collect()
+}
+
+/// That chunks which were asked for aren't there.
+fn lacking(chunks: &[u64], end: &ExchangeEnd) -> String {
+    let asked = match chunks {
+        [chunk] => format!("no chunk {chunk}"),
+        chunks => format!("no chunks {}", listed(chunks.iter().copied())),
+    };
+    let there = match &end.response_body {
+        None => "no response was captured".to_owned(),
+        Some(body) if body.framing == Some(Framing::Chunked) => match body.chunks {
+            0 => "its response has none".to_owned(),
+            1 => "its response has 1 chunk".to_owned(),
+            chunks => format!("its response has chunks 1 to {}", grouped(chunks)),
+        },
+        Some(body) => format!("its response isn't chunked ({})", framing(body.framing)),
+    };
+    format!("{asked}: {there}\n")
+}
+
 /// The frame of all octets, where it is one: the heading names it.
 fn only_frame(trail: &[chunk::Run]) -> Option<FrameNo> {
     let first = trail.first()?.frame;
@@ -382,6 +533,9 @@ fn decoded_sentence(decoded: &Decoded) -> String {
 
 /// What the size line says, worked out.
 fn size_sentence(chunk: &Chunk) -> String {
+    if let Some(message) = chunk.message {
+        return message_sentence(message, chunk.size);
+    }
     let hex = chunk.size_hex();
     let follow = if chunk.size == 1 { "octet of payload follows" } else { "octets of payload follow" };
     let mut text = format!("\"{}\" in hexadecimal: {} {follow}", digits(hex), arithmetic(hex, chunk.size));
@@ -389,6 +543,16 @@ fn size_sentence(chunk: &Chunk) -> String {
         text.push_str(&format!("; \"{}\" is a chunk extension", fit(&printable(&extensions), 40)));
     }
     text
+}
+
+/// What a message is, and in how many frames it came.
+fn message_sentence(message: Message, size: u64) -> String {
+    let kind = if message.text { "text" } else { "binary" };
+    let frames = match message.frames {
+        1 => "one frame".to_owned(),
+        more => format!("{}, of which the headers of the others are left out", counted(more, "frame")),
+    };
+    format!("a {kind} message of {} in {frames}", counted(size, "octet"))
 }
 
 /// `event 2: MODIFIED ConfigMap kube-system/coredns, version 73`
@@ -423,22 +587,18 @@ fn event_sentence(event: &Arc<Event>, chunk: u64) -> String {
         .replacen(":,", ":", 1)
 }
 
-/// The terms, once a run.
-fn how_to_read(prose: Prose) -> String {
-    let mut text = "\nHow to read this\n".to_owned();
-    for (name, what) in [
-        (
-            "chunk    ",
-            "a piece of a body that is sent as it is made, its length in front (RFC 9112, section 7.1)",
-        ),
-        ("size line", "how many octets of payload follow, in hexadecimal (a is 10, f is 15), and CRLF"),
-        ("CRLF     ", "the octets 0d 0a, a line end; one more ends the chunk, and is no payload"),
-        ("frame    ", "the packet that brought the octets below it, as Wireshark numbers them"),
-        ("rows     ", "offset in the chunk's payload (hexadecimal), 16 octets, the same as text"),
-    ] {
-        text.push_str(&prose.paragraph(what, &format!("  {name}  "), "             "));
-    }
-    text
+/// What the colours stand for, once a run.
+fn legend(prose: Prose) -> String {
+    let names = [
+        (Some(Tone::Size), "chunk size"),
+        (Some(Tone::Extension), "extension"),
+        (Some(Tone::LineEnd), "CRLF of the framing"),
+        (Some(Tone::Event), "event 1, 3, 5 …"),
+        (Some(Tone::Neighbour), "event 2, 4, 6 …"),
+        (None, "other payload"),
+    ];
+    let names = names.map(|(tone, name)| tone.map_or(name.to_owned(), |tone| prose.paint.tone(tone, name)));
+    format!("colours: {}\n", names.join(", "))
 }
 
 #[cfg(test)]
@@ -456,6 +616,11 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    /// Without what is explained.
+    fn bare(text: &str) -> String {
+        text.lines().filter(|line| !line.starts_with("  │ ")).flat_map(|line| [line, "\n"]).collect()
+    }
+
     fn narrow() -> TextOptions {
         TextOptions { width: 80, ..TextOptions::default() }
     }
@@ -463,6 +628,73 @@ mod tests {
     #[test]
     fn a_watch_is_shown_octet_by_octet() {
         insta::assert_snapshot!("walkthrough_coredns_80", walk(narrow(), &[&coredns()]));
+    }
+
+    #[test]
+    fn each_term_is_explained_once_a_run_where_it_is_first_met() {
+        let mut whole = Talk::watch(1);
+        whole.one("ADDED", "coredns", 70, 200).complete();
+        let text = walk(narrow(), &[&coredns(), &whole]);
+        let order = [
+            "│ A frame is",
+            "│ The response's header",
+            "33 31 61 0d 0a",
+            "│ A chunk begins with its size line",
+            "\"31a\" in hexadecimal",
+            "│ The size is hexadecimal",
+            "│ The payload follows",
+            "  0000  7b 22",
+            "│ The last octet, 0a",
+            "CRLF: the chunk ends here",
+            "│ One more CRLF",
+            "│ An event is",
+            "chunk 2  frame",
+            "│ The next chunk",
+            "│ A body that is whole",
+            "last chunk  frame",
+            "│ A size of 0",
+        ];
+        let mut at = 0;
+        for words in order {
+            at += text[at..]
+                .find(words)
+                .unwrap_or_else(|| panic!("{words} comes too early or not at all: {text}"));
+        }
+        for words in order.iter().filter(|words| words.starts_with('│')) {
+            assert_eq!(text.matches(words).count(), 1, "{words}");
+        }
+        assert!(!text.contains('\x01'));
+    }
+
+    #[test]
+    fn chunks_that_are_asked_for_are_shown_alone_and_those_that_are_not_there_said() {
+        let only = |chunks: &[u64], talks: &[&Talk]| {
+            let mut out = Vec::new();
+            told(Walkthrough::new(&mut out, narrow()).only(chunks), "x", talks);
+            String::from_utf8(out).unwrap()
+        };
+        let text = only(&[2], &[&coredns()]);
+        assert!(text.contains("\nchunk 2  frame 8") && !text.contains("\nchunk 1"), "{text}");
+        assert!(!text.contains("more chunk") && text.contains("│ A chunk begins"), "{text}");
+        let text = only(&[1, 7, 8, 9], &[&coredns()]);
+        assert!(
+            text.contains("\nchunk 1 ") && text.contains("\nno chunks 7–9: its response has chunks 1 to 2\n")
+        );
+        let text = only(&[9], &[&coredns()]);
+        assert!(text.contains("127.0.0.1:8001\n  no chunk 9: its response has chunks 1 to 2\n"), "{text}");
+        assert!(!text.contains("response  frame"), "{text}");
+        // What fails elsewhere is counted, not told.
+        let text = only(&[3], &[&rechunked()]);
+        assert!(text.contains("✗ chunk 3 ") && !text.contains("✗ chunk 4 "), "{text}");
+        assert!(text.contains("12 of 14 chunks fail"), "{text}");
+    }
+
+    #[test]
+    fn a_legend_tells_what_colours_stand_for() {
+        assert!(!walk(narrow(), &[&coredns()]).contains("colours:"));
+        let text = walk(TextOptions { color: true, ..narrow() }, &[&coredns()]);
+        assert!(text.contains("\ncolours: \x1b[1m\x1b[36mchunk size\x1b[0m, "), "{text:?}");
+        assert!(text.contains("\x1b[32m7b 22 74 79 70 65 22 3a  22"), "{text:?}");
     }
 
     #[test]
@@ -478,7 +710,7 @@ mod tests {
         let last = talk.last_chunk.as_mut().unwrap();
         last.trailers.push(("X-Sum".into(), "a\x1bb".into()));
         last.trail = SmallVec::from_slice(&[chunk::Run { len: 3 + 12 + 2, frame: Some(FrameNo::new(12)) }]);
-        let text = walk(narrow(), &[&talk]);
+        let text = bare(&walk(narrow(), &[&talk]));
         let expected = "
 last chunk  frame 10  +3.981000 s
         30 0d 0a                  0··       size 0: no more chunks
@@ -495,7 +727,7 @@ complete: last chunk (frame 12), trailers X-Sum: a␛b
     fn chunks_in_several_frames_name_each_where_it_begins() {
         let mut talk = Talk::watch(0);
         talk.one("ADDED", "coredns", 70, 200).frames(&[(6, 4), (7, 30), (9, 170), (11, 2)]);
-        let text = walk(TextOptions { payload: Payload::Full, ..narrow() }, &[&talk]);
+        let text = bare(&walk(TextOptions { payload: Payload::Full, ..narrow() }, &[&talk]));
         let expected = "chunk 1  frames 6–7, 9, 11  +0.007000 s
   frame 6
         63 38 0d 0a               c8··      size line

@@ -94,11 +94,16 @@ impl Flow {
         // is ignored with all that it carries.
         let Some(at) = tx.place(segment) else { return };
         tx.seen = true;
+        let before = rx.known.then_some(rx.acked);
         let need = match segment.ack.and_then(|ack| rx.acknowledge(ack)) {
             // Where only one direction is captured, nothing is waited for.
             Some(ack) if rx.seen && ack > rx.done() => ack,
             _ => Position::START,
         };
+        if !rx.seen && before.is_some_and(|before| rx.acked > before) {
+            // Nobody sends a single octet so often as a FIN.
+            rx.parted = before.is_some_and(|before| rx.acked == before.plus(1));
+        }
         if tx.finished || (segment.payload.is_empty() && segment.cut == 0 && !segment.flags.fin) {
             return;
         }
@@ -115,6 +120,9 @@ impl Flow {
             tx.cut_to = tx.cut_to.max(wire_end);
         }
         if segment.flags.fin {
+            if rx.parted && !rx.seen {
+                rx.finish_unseen(segment.stamp, out);
+            }
             Self::take_fin(tx, rx, Fin { at: wire_end, stamp: segment.stamp, need }, out);
         }
     }

@@ -56,6 +56,9 @@ pub(super) struct Half {
     /// Whether the receiver acknowledged one number more than was captured,
     /// with nothing behind it: that is taken for a FIN that was not captured.
     ghost: bool,
+    /// Of a direction that isn't captured at all: whether what was acknowledged
+    /// last is a single number. That was its FIN, if the other side's follows.
+    pub parted: bool,
 }
 
 impl Half {
@@ -74,6 +77,7 @@ impl Half {
             started: false,
             finished: false,
             ghost: false,
+            parted: false,
         }
     }
 
@@ -291,6 +295,17 @@ impl Half {
             self.give_up(to, out);
         }
         true
+    }
+
+    /// Delivers the FIN of a direction that isn't captured, and gives up what
+    /// it sent before: its receiver acknowledged both.
+    pub fn finish_unseen<S: StreamSink>(&mut self, stamp: Stamp, out: &mut Outlet<'_, S>) {
+        while !self.finished && self.next.plus(1) < self.acked {
+            self.give_up(self.next.plus(self.acked.since(self.next).saturating_sub(1)), out);
+        }
+        if !self.finished {
+            self.finish(stamp, out);
+        }
     }
 
     /// Delivers the FIN; what lies behind it is dropped.

@@ -221,6 +221,19 @@ fn a_client_that_leaves_aborts_the_body_and_violates_nothing() {
 }
 
 #[test]
+fn where_only_the_servers_side_was_captured_its_answer_to_a_fin_accuses_nobody() {
+    let servers = |mut talk: Talk| {
+        let server = talk.sent[1].source;
+        talk.sent.retain(|one| one.source == server);
+        talk.exchange()
+    };
+    let left = servers(watch().chunk(event("a")).client_fin().server_fin());
+    assert_eq!((left.end(), left.violations()), ("aborted", vec![]));
+    let stopped = servers(watch().chunk(event("a")).server_fin());
+    assert_eq!((stopped.end(), stopped.violations().len()), ("truncated", 1));
+}
+
+#[test]
 fn octets_that_come_behind_the_clients_fin_are_read_all_the_same() {
     let exchange =
         watch().chunk(event("a")).client_fin().chunk(event("b")).server(LAST).server_fin().exchange();

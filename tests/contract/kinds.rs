@@ -294,3 +294,87 @@ fn expect_protobuf_reads_frames_whatever_the_content_type() {
     let named = stream_of(PROTOBUF).args(&["-e", "watch"]).chunk(protobuf("a", 0)).server(LAST).exchange();
     assert_eq!(named.verdicts(), ["one"]);
 }
+
+/// A watch event in CBOR, written as Kubernetes writes it.
+fn cbor(name: &str, data: usize) -> Vec<u8> {
+    let string = |text: &str| ciborium::Value::Bytes(text.into());
+    let map = |members: Vec<(&str, ciborium::Value)>| {
+        ciborium::Value::Map(members.into_iter().map(|(name, value)| (string(name), value)).collect())
+    };
+    let tagged = |value| ciborium::Value::Tag(55799, Box::new(value));
+    let metadata = map(vec![("name", string(name)), ("resourceVersion", string("7"))]);
+    let object = map(vec![
+        ("data", map(vec![("key", string(&"x".repeat(data)))])),
+        ("kind", string("ConfigMap")),
+        ("metadata", metadata),
+        ("apiVersion", string("v1")),
+    ]);
+    let mut octets = Vec::new();
+    let event = tagged(map(vec![("type", string("ADDED")), ("object", tagged(object))]));
+    ciborium::into_writer(&event, &mut octets).unwrap();
+    octets
+}
+
+#[test]
+fn a_watch_in_cbor_is_a_watch_and_its_events_are_items_of_a_sequence() {
+    let of = |content_type: &str| talk().client(REQUEST).server(head(content_type));
+    let (a, b) = (cbor("a", 0), cbor("b", 0));
+    for content_type in ["application/cbor-seq", "application/cbor;stream=watch"] {
+        let exchange = of(content_type).chunk(&a).chunk([&a[..], &b].concat()).server(LAST).exchange();
+        assert_eq!(exchange["expect"], "watch");
+        assert_eq!(exchange.verdicts(), ["one", "several"]);
+        assert_eq!(exchange.names(), ["a", "a", "b"]);
+        let event = &exchange.events()[1];
+        assert_eq!((&event["offset"], &event["size"]), (&json!(a.len()), &json!(a.len())));
+        assert_eq!((&event["type"], &event["api_version"]), (&json!("ADDED"), &json!("v1")));
+    }
+    let (front, back) = a.split_at(30);
+    let split = of("application/cbor-seq").chunk(front).chunk(back).server(LAST).exchange();
+    assert_eq!(split.verdicts(), ["part", "part"]);
+}
+
+#[test]
+fn a_cbor_item_that_is_no_event_is_invalid_and_reading_goes_on_behind_it() {
+    let talk = || talk().client(REQUEST).server(head("application/cbor-seq"));
+    let exchange = talk().chunk(b"\x83\x01\x02\x03").chunk(cbor("b", 0)).server(LAST).exchange();
+    assert_eq!(exchange.verdicts(), ["invalid", "one"]);
+    let exchange = talk().chunk(b"\n").chunk(event("a")).chunk(cbor("b", 0)).server(LAST).exchange();
+    assert_eq!(exchange.verdicts(), ["invalid", "invalid", "one"]);
+}
+
+#[test]
+fn where_the_request_was_not_seen_a_cbor_sequence_that_starts_with_a_watch_event_is_a_watch() {
+    let body = |first: Vec<u8>| {
+        let talk = talk().client_lost(30).server(head("application/cbor-seq"));
+        talk.chunk(first).client_acks().exchange()["expect"].clone()
+    };
+    assert_eq!(body(cbor("a", 0)), "watch");
+    assert_eq!(body(b"\x83\x01\x02\x03".to_vec()), json!(null));
+    assert_eq!(stream_of("application/cbor-seq").chunk(cbor("a", 0)).exchange()["expect"], json!(null));
+}
+
+#[test]
+fn behind_lost_octets_a_chunk_that_begins_a_cbor_event_is_judged_again() {
+    let event = cbor("a", 3000);
+    let chunks = [&event[..1000], &event[1000..]].map(chunk);
+    let seen = talk()
+        .client(REQUEST)
+        .server(head("application/cbor-seq"))
+        .server(&chunks[0][..100])
+        .server_lost(chunks[0].len() - 100 - 20)
+        .server(&chunks[0][chunks[0].len() - 20..])
+        .server(&chunks[1])
+        .chunk(cbor("b", 0))
+        .server(LAST)
+        .client_acks()
+        .report();
+    let exchange = &seen.exchanges()[0];
+    assert_eq!(exchange.verdicts(), ["unverified", "unverified", "one"]);
+    assert_eq!(exchange.names(), ["b"]);
+}
+
+#[test]
+fn expect_cbor_reads_a_sequence_whatever_the_content_type() {
+    let exchange = watch().args(&["-e", "cbor"]).chunk(cbor("a", 0)).server(LAST).exchange();
+    assert_eq!((exchange["expect"].clone(), exchange.verdicts()), (json!("watch"), vec!["one".to_owned()]));
+}

@@ -23,3 +23,4 @@ mod talk;
 mod times;
 mod totals;
 mod verdicts;
+mod websocket;

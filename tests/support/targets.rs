@@ -565,7 +565,7 @@ fn blocks(body: &[u8]) -> Vec<EventItem> {
         if line.is_empty() {
             let span = start as u64..end as u64;
             let summary = data.take().map(|data: Vec<u8>| Summary {
-                event_type: Some(if name.is_empty() { "message".to_owned() } else { text(&name) }),
+                event_type: Some(if name.is_empty() { "message".into() } else { text(&name).into() }),
                 id: id.take(),
                 data: Some(text(&data).chars().take(120).collect()),
                 ..Summary::default()
@@ -590,7 +590,7 @@ fn blocks(body: &[u8]) -> Vec<EventItem> {
                 }
                 None => data = Some(value.to_owned()),
             },
-            b"id" if !value.contains(&0) => id = Some(text(value)),
+            b"id" if !value.contains(&0) => id = Some(text(value).into()),
             _ => {}
         }
     }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::single_range_in_vec_init, reason = "a list of spans that has one is meant")]
 
+mod cbor;
 mod grammar;
 mod lines;
 mod protobuf;
@@ -110,7 +111,7 @@ fn invalid(reading: &Reading) -> (u64, u64, &str, bool) {
 
 #[test]
 fn an_empty_body_has_nothing() {
-    for kind in [Kind::Watch, Kind::WatchProtobuf, Kind::Json, Kind::Ndjson, Kind::Sse] {
+    for kind in [Kind::Watch, Kind::WatchProtobuf, Kind::WatchCbor, Kind::Json, Kind::Ndjson, Kind::Sse] {
         let nothing = Reading { items: Vec::new(), open: None, faulted: false, last: None };
         assert_eq!(whole(kind, b""), nothing);
         assert_eq!(read(kind, []), nothing);
@@ -164,7 +165,7 @@ fn reading_begins_anew_behind_lost_octets() {
 
 #[test]
 fn offsets_at_the_end_of_their_range_overflow_nothing() {
-    for kind in [Kind::Watch, Kind::WatchProtobuf, Kind::Json, Kind::Ndjson, Kind::Sse] {
+    for kind in [Kind::Watch, Kind::WatchProtobuf, Kind::WatchCbor, Kind::Json, Kind::Ndjson, Kind::Sse] {
         for body in ["{\"a\":[1]}\n5\n", "data: x\r\n\r\n: x\n\n", "   \n\n", "\"x\"<"] {
             let mut framer = Framer::new(kind);
             let mut offset = u64::MAX - 2;

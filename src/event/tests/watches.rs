@@ -393,3 +393,60 @@ fn an_event_leaves_nothing_to_the_next() {
         }
     }
 }
+
+/// A table with these rows, as a watch with `Accept: application/json;as=Table`
+/// has it.
+fn table(version: &str, rows: &[&str]) -> String {
+    let rows: Vec<String> = rows
+        .iter()
+        .map(|name| {
+            format!(
+                "{{\"cells\":[\"{name}\",{{\"object\":{{\"metadata\":{{\"name\":\"cell\"}}}}}},[1]],\"object\":{{\
+                 \"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{{\"name\":\"{name}\",\
+                 \"namespace\":\"default\",\"labels\":{{\"name\":\"label\"}},\"resourceVersion\":\"7\"}}}}}}"
+            )
+        })
+        .collect();
+    format!(
+        "{{\"type\":\"ADDED\",\"object\":{{\"kind\":\"Table\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{{\
+         \"resourceVersion\":\"{version}\"}},\"columnDefinitions\":[{{\"name\":\"Name\"}}],\"rows\":[{}],\"x\":{{\"name\":\"x\"}},\
+         \"y\":[[{{\"object\":1}}]]}}}}",
+        rows.join(",")
+    )
+}
+
+#[test]
+fn a_table_of_one_row_has_the_name_of_its_object() {
+    let names = |summary: Summary| (summary.name, summary.namespace, summary.resource_version);
+    let found = summary(&table("9", &["a"]));
+    assert_eq!(
+        (found.kind.as_deref(), found.api_version.as_deref()),
+        (Some("Table"), Some("meta.k8s.io/v1"))
+    );
+    assert_eq!(names(found), (Some("a".into()), Some("default".into()), Some("9".into())));
+    assert_eq!(
+        names(summary(&table("", &["a"]))),
+        (Some("a".into()), Some("default".into()), Some("7".into()))
+    );
+    for rows in [&[][..], &["a", "b"]] {
+        assert_eq!(names(summary(&table("9", rows))), (None, None, Some("9".into())), "{rows:?}");
+    }
+}
+
+#[test]
+fn members_behind_rows_are_read_as_before_them() {
+    let body = "{\"type\":\"ADDED\",\"object\":{\"rows\":[5,null,[{\"name\":\"r\"}],{}],\"kind\":\"Table\",\
+                \"metadata\":{\"name\":\"own\"},\"rows\":{\"name\":\"r\"},\"apiVersion\":\"v1\"},\"type\":\"DELETED\"}";
+    let found = summary(body);
+    let [event_type, kind, name, version] = [&found.event_type, &found.kind, &found.name, &found.api_version]
+        .map(|text| text.as_deref().unwrap());
+    assert_eq!([event_type, kind, name, version], ["DELETED", "Table", "own", "v1"]);
+}
+
+#[test]
+fn a_partial_object_is_named_as_any_object_is() {
+    let found = summary(
+        "{\"type\":\"ADDED\",\"object\":{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"a\"}}}",
+    );
+    assert_eq!(found.name.as_deref(), Some("a"));
+}

@@ -32,8 +32,11 @@ const EVENTS: usize = 60;
 #[derive(Debug, Clone)]
 struct Chunk {
     index: u64,
+    /// Its place on the ruler: in the decoded body where there are codings.
     offset: u64,
     size: u64,
+    /// Its size on the wire.
+    own_size: u64,
     verdict: &'static str,
     fails: bool,
     events: Vec<Event>,
@@ -160,6 +163,7 @@ fn row_length(chunks: &[Chunk]) -> usize {
 impl Chunk {
     fn new(judged: &JudgedChunk, fails: bool) -> Self {
         let chunk = &judged.chunk;
+        let span = judged.span();
         let shared = judged.events.len() > 1;
         let events = judged.events.iter().take(EVENTS).map(|event| Event {
             index: event.index,
@@ -171,8 +175,9 @@ impl Chunk {
         });
         Self {
             index: chunk.index,
-            offset: chunk.offset,
-            size: chunk.size,
+            offset: span.start,
+            size: span.end.saturating_sub(span.start),
+            own_size: chunk.size,
             verdict: judged.verdict.name(),
             fails,
             events: events.collect(),
@@ -252,7 +257,7 @@ impl Row {
         }
         let boxes = chunks.iter().map(|chunk| {
             let (x, width, middle, share) = place(chunk.offset, chunk.end());
-            let hex = format!("{:x}", chunk.size);
+            let hex = format!("{:x}", chunk.own_size);
             Bar {
                 x,
                 width,
@@ -264,7 +269,7 @@ impl Row {
                 title: format!(
                     "chunk {}: {} octets from offset {} on, {}{}",
                     chunk.index,
-                    both_bases(chunk.size),
+                    both_bases(chunk.own_size),
                     grouped(chunk.offset),
                     chunk.verdict,
                     if chunk.fails { " (fails)" } else { "" },

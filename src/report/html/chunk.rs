@@ -66,6 +66,8 @@ struct Rows<'a> {
     summary: String,
     octets: Vec<Octets>,
     show_payload: bool,
+    /// Whether the text is of what the payload decodes to.
+    decoded: bool,
     text: Vec<Stretch>,
     text_note: Option<String>,
     side: &'a str,
@@ -115,7 +117,7 @@ pub(super) fn rows(judged: &JudgedChunk, setting: Setting<'_>) -> askama::Result
     };
     let more = (last - first) as u64;
     let named = judged.events.iter().enumerate().filter(|(place, _)| *place < first || *place >= last);
-    let held = named.map(|(place, event)| Held {
+    let holds = named.map(|(place, event)| Held {
         before: (place == last && more > 0).then(|| counted(more, "more event")),
         index: event.index,
         part: part_of(event, chunk.index),
@@ -147,16 +149,17 @@ pub(super) fn rows(judged: &JudgedChunk, setting: Setting<'_>) -> askama::Result
             .unwrap_or_default(),
         size: grouped(chunk.size),
         received: (chunk.received < chunk.size).then(|| grouped(chunk.received)),
-        holds: held.collect(),
+        holds: holds.collect(),
         remark: remark(judged, setting),
         frames: frame_ranges(&chunk.frames(), 2),
         sentence: size_sentence(chunk),
         summary: match setting.payload {
             Payload::None => String::new(),
-            Payload::Preview | Payload::Full => preview(&chunk.payload, SUMMARY_COLUMNS).replace('␊', "↵"),
+            Payload::Preview | Payload::Full => preview(held(judged), SUMMARY_COLUMNS).replace('␊', "↵"),
         },
         octets: octets(chunk, setting.payload),
         show_payload: setting.payload != Payload::None,
+        decoded: judged.decoded.is_some(),
         text,
         text_note,
         side: if judged.side == Side::Request { "request chunk" } else { "chunk" },
@@ -168,8 +171,11 @@ pub(super) fn rows(judged: &JudgedChunk, setting: Setting<'_>) -> askama::Result
 fn remark(judged: &JudgedChunk, setting: Setting<'_>) -> Option<String> {
     let chunk = &judged.chunk;
     if let Verdict::Invalid(fault) = &judged.verdict {
-        let place = match fault.at.checked_sub(chunk.offset) {
-            Some(octet) if !setting.coded => format!(", at octet {} of the payload", grouped(octet)),
+        let of = if judged.decoded.is_some() { "what it decodes to" } else { "the payload" };
+        let place = match fault.at.checked_sub(judged.span().start) {
+            Some(octet) if judged.decoded.is_some() || !setting.coded => {
+                format!(", at octet {} of {of}", grouped(octet))
+            }
             _ => String::new(),
         };
         return Some(format!("{}{place}", printable(&fault.message)));
@@ -192,6 +198,11 @@ fn remark(judged: &JudgedChunk, setting: Setting<'_>) -> Option<String> {
 
 /// What the size line says, worked out.
 fn size_sentence(chunk: &Chunk) -> String {
+    if let Some(message) = chunk.message {
+        let kind = if message.text { "text" } else { "binary" };
+        let frames = counted(message.frames, "frame");
+        return format!("a WebSocket message ({kind}) of {} in {frames}", counted(chunk.size, "octet"));
+    }
     let follow = if chunk.size == 1 { "octet" } else { "octets" };
     let hex = chunk.size_hex();
     let mut text = format!("“{}” in hexadecimal: {} {follow}", digits(hex), arithmetic(hex, chunk.size));
@@ -205,15 +216,21 @@ fn size_sentence(chunk: &Chunk) -> String {
 fn octets(chunk: &Chunk, payload: Payload) -> Vec<Octets> {
     let mut pane = Pane::default();
     let mut trail = Trail::new(&chunk.trail);
-    pane.framing(&mut trail, "size line", &chunk.size_line);
+    let line = if chunk.message.is_some() { "frame header" } else { "size line" };
+    pane.framing(&mut trail, line, &chunk.size_line);
     pane.payload(&mut trail, chunk, payload);
     match chunk.closing {
+        // RFC 6455 §5.2: a frame's length is all that ends it.
+        Closing::CrLf if chunk.message.is_some() => {}
         Closing::CrLf => pane.framing(&mut trail, "CRLF", b"\r\n"),
         Closing::Lf => pane.framing(&mut trail, "bare LF", b"\n"),
         Closing::Lost => pane.remark("The capture lacks the CRLF that ends the chunk.".to_owned()),
         Closing::None if chunk.received < chunk.size => {
             let (got, size) = (grouped(chunk.received), grouped(chunk.size));
             pane.remark(format!("{got} of {size} octets came: the body ends within this chunk."));
+        }
+        Closing::None if chunk.message.is_some() => {
+            pane.remark("The last frame of the message did not come.".to_owned());
         }
         Closing::None => pane.remark("The CRLF that ends the chunk is not there.".to_owned()),
         Closing::Broken => pane.remark("No CRLF follows: the chunk framing breaks here.".to_owned()),
@@ -332,39 +349,46 @@ impl Pane {
     }
 }
 
-/// The payload as text, cut where events begin and end, and what is left out.
+/// The payload, or what it decodes to, as text, cut where events begin and
+/// end; and what is left out.
 fn payload_text(judged: &JudgedChunk, setting: Setting<'_>) -> (Vec<Stretch>, Option<String>) {
-    let chunk = &judged.chunk;
+    let (kept, span) = (held(judged), judged.span());
+    let whole = match &judged.decoded {
+        Some(_) => span.end.saturating_sub(span.start),
+        None => judged.chunk.received,
+    };
     let shown = match setting.payload {
         Payload::None => return (Vec::new(), None),
-        Payload::Preview => chunk.payload.get(..PREVIEW.min(chunk.payload.len())).unwrap_or_default(),
-        Payload::Full => chunk.payload.as_slice(),
+        Payload::Preview => kept.get(..PREVIEW.min(kept.len())).unwrap_or_default(),
+        Payload::Full => kept,
     };
-    let shown =
-        whole_characters(shown, chunk.payload.len() > shown.len() || chunk.received > shown.len() as u64);
-    let lacks = chunk.lacks_octets();
+    let shown = whole_characters(shown, whole > shown.len() as u64);
     let mut stretches = Vec::new();
     let mut at = 0;
     // Behind a hole the place of an octet in the body isn't its place here.
-    if !setting.coded && !lacks {
-        for event in &judged.events {
-            let start = within(event.offset, chunk.offset, shown.len());
-            let end = within(event.offset.saturating_add(event.size), chunk.offset, shown.len());
-            if start < at || end <= start {
-                continue;
-            }
-            push(&mut stretches, shown.get(at..start), None);
-            push(&mut stretches, shown.get(start..end), Some(event));
-            at = end;
+    let placed = judged.decoded.is_some() || !(setting.coded || judged.chunk.lacks_octets());
+    for event in judged.events.iter().filter(|_| placed) {
+        let start = within(event.offset, span.start, shown.len());
+        let end = within(event.offset.saturating_add(event.size), span.start, shown.len());
+        if start < at || end <= start {
+            continue;
         }
+        push(&mut stretches, shown.get(at..start), None);
+        push(&mut stretches, shown.get(start..end), Some(event));
+        at = end;
     }
     push(&mut stretches, shown.get(at..), None);
-    let left = chunk.received.saturating_sub(shown.len() as u64);
+    let left = whole.saturating_sub(shown.len() as u64);
     let note = (left > 0).then(|| {
         let how = if setting.payload == Payload::Full { "" } else { "; --payload full shows them" };
         format!("{} left out{how}", counted(left, "more octet"))
     });
     (stretches, note)
+}
+
+/// The octets that a reader looks for: decoded where there are codings.
+fn held(judged: &JudgedChunk) -> &[u8] {
+    judged.decoded.as_ref().map_or(&judged.chunk.payload, |decoded| &decoded.octets)
 }
 
 fn within(octet: u64, offset: u64, len: usize) -> usize {

@@ -9,7 +9,7 @@ use super::alignment::Alignment;
 use super::chunk::is_json;
 use super::spread::{Gaps, Sizes};
 use super::timeline::Timeline;
-use super::words::{duration, event_type, exchange_verdict, percent, since};
+use super::words::{capitalised, duration, event_type, exchange_verdict, percent, since};
 use crate::hints::Hint;
 use crate::http::Side;
 use crate::report::failures::{FailureKind, Failures};
@@ -110,7 +110,7 @@ impl Exchange {
         self.first_chunk = self.first_chunk.or(at);
         self.last = at.or(self.last);
         self.timeline.push(judged, self.base, fails);
-        if !self.coded {
+        if !self.coded || judged.decoded.is_some() {
             self.alignment.push(judged, fails);
         }
         self.sizes.push(judged.chunk.size);
@@ -167,8 +167,8 @@ impl Exchange {
         }
         if self.coded && end.events > 0 {
             sentences.push(
-                "The body is compressed: what a chunk holds is known once it is decoded, and an event has no \
-                 octets of its own on the ruler of chunks."
+                "The body is compressed: what a chunk holds are the octets that it completes once it is decoded. \
+                 The ruler and the payloads as text are of the decoded body, sizes are those on the wire."
                     .to_owned(),
             );
         }
@@ -193,7 +193,7 @@ impl Exchange {
             place: place(head.id),
             endpoints,
             when: when(head),
-            verdict: prose.verdict_text(end),
+            verdict: capitalised(&prose.verdict_text(end)),
             end: end.response_body.as_ref().map(|body| body_end(body, Side::Response)),
             sentences,
             failures: self.failures.kinds(end).collect(),
@@ -354,7 +354,7 @@ impl Line {
             events: grouped(end.events),
             first_event: exchange.first_event().unwrap_or_else(|| "–".to_owned()),
             shares: shares.collect(),
-            verdict: prose.verdict_text(end),
+            verdict: capitalised(&prose.verdict_text(end)),
         }
     }
 }

@@ -41,7 +41,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::SpooledTempFile;
 
 use self::exchange::{Exchange, Line};
-use self::words::{anchor, exchange_verdict, outcome};
+use self::words::{anchor, capitalised, exchange_verdict, outcome};
 use crate::http::Side;
 use crate::report::closing::{RECORDING, Run};
 use crate::report::payload::Payload;
@@ -70,6 +70,9 @@ const KEPT_IN_CASE: u64 = 20;
 /// Exchanges with a section: such as fail or can't be verified, and others.
 const SECTIONS: u64 = 200;
 const OTHER_SECTIONS: u64 = 100;
+
+/// Sections that a browser lays out at once when it opens the page.
+const LAID_OUT: u64 = 12;
 
 /// Lines of the overview; twice as many where they matter.
 const LINES: u64 = 1000;
@@ -483,6 +486,7 @@ impl<W: Write> Report for HtmlReport<W> {
             path,
             facts,
             single: alone,
+            large: self.counts.mattering + self.counts.other > LAID_OUT,
             told: if alone { Vec::new() } else { std::mem::take(&mut self.top.told) },
             more: if alone { 0 } else { self.top.more },
             instead: match conclusion.outcome {
@@ -533,7 +537,7 @@ impl Top {
             path: printable(path).into_owned(),
             place: place(end.head.id),
             request: fit_middle(&request_line(&end.head), 120).into_owned(),
-            verdict: prose.verdict_text(end),
+            verdict: capitalised(&prose.verdict_text(end)),
             details,
             meaning,
         });
@@ -577,12 +581,6 @@ fn policy() -> String {
     )
 }
 
-/// With its first letter in upper case.
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// The page up to its captures.
 #[derive(Debug, Template)]
 #[template(path = "page.html")]
@@ -596,6 +594,8 @@ struct Page {
     facts: Vec<(&'static str, String)>,
     /// Whether there is one exchange: its verdict is the sentence at the top.
     single: bool,
+    /// Whether sections are laid out only once they are near what is seen.
+    large: bool,
     told: Vec<Told>,
     more: u64,
     instead: Vec<String>,

@@ -170,6 +170,12 @@ pub(super) fn percent(part: f64, whole: f64) -> String {
     format!("{}%", if text == "-0" { "0" } else { text })
 }
 
+/// With its first letter in upper case.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `3 chunks`, for sentences that begin with it.
 pub(super) fn chunks(count: u64) -> String {
     counted(count, "chunk")

@@ -46,7 +46,7 @@ pub(crate) fn chunk(
 ) -> io::Result<()> {
     let (id, chunk) = (judged.exchange, &judged.chunk);
     text.number(key!("index"), chunk.index);
-    text.name(key!("size_hex"), Some(chunk.size_hex()));
+    text.name(key!("size_hex"), Some(chunk.size_hex()).filter(|_| chunk.message.is_none()));
     text.number(key!("size"), chunk.size);
     text.text(key!("extensions"), chunk.extensions().as_deref());
     text.number(key!("offset"), chunk.offset);
@@ -62,6 +62,13 @@ pub(crate) fn chunk(
         text.number(key!("offset"), decoded.span.start);
         text.number(key!("size"), size);
         shown(text, payload.decoded(decoded), size, sink)?;
+        text.close();
+    }
+    if let Some(message) = chunk.message {
+        text.key(key!("message"));
+        text.open();
+        text.name(key!("opcode"), Some(if message.text { "text" } else { "binary" }));
+        text.number(key!("frames"), message.frames);
         text.close();
     }
     text.name(key!("verdict"), Some(judged.verdict.name()));

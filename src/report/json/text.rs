@@ -284,6 +284,17 @@ impl JsonText {
         self.out.push(b'[');
         for (field, value) in fields {
             self.separate();
+            if is_plain(field.as_bytes()) && is_plain(value.as_bytes()) {
+                self.raw("[\"");
+                self.raw(field);
+                self.raw(match self.style {
+                    Style::Spaced => "\", \"",
+                    Style::Compact => "\",\"",
+                });
+                self.raw(value);
+                self.raw("\"]");
+                continue;
+            }
             self.out.push(b'[');
             self.string(field);
             self.separate();
