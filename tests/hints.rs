@@ -33,6 +33,7 @@ fn recordings_are_explained_by_how_they_were_made() {
         ("vlan.pcap", &["go-proxy-32768 2", "initial-state 1"]),
         ("veth-impaired.pcap", &["http2-frame-16384 2", "initial-state 1"]),
         ("gzip-list.pcap", &["go-proxy-32768 8", "initial-state 9"]),
+        ("nginx-gzip.pcap", &["content-coding-flush 60", "initial-state 4", "burst 28"]),
         ("nginx-buffered.pcap", &["nginx-4k-buffer 13", "initial-state 3", "burst 33"]),
     ] {
         assert_eq!(explained(name).0, expected, "{name}");
@@ -41,8 +42,16 @@ fn recordings_are_explained_by_how_they_were_made() {
 
 #[test]
 fn recordings_that_are_aligned_or_of_unknown_making_get_no_hint() {
-    let explained_ones =
-        ["informer", "nano", "pcapng-lo", "vlan", "veth-impaired", "gzip-list", "nginx-buffered"];
+    let explained_ones = [
+        "informer",
+        "nano",
+        "pcapng-lo",
+        "vlan",
+        "veth-impaired",
+        "gzip-list",
+        "nginx-buffered",
+        "nginx-gzip",
+    ];
     let mut seen = 0;
     for entry in std::fs::read_dir("testdata").unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
