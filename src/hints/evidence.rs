@@ -288,7 +288,8 @@ impl Evidence {
         self.run.end = Some(self.run.end.filter(|end| end.nanos_since(last) > 0).unwrap_or(last));
         self.run.chunks += 1;
         self.run.events += events;
-        if judged.verdict == Verdict::Several && !(self.origin.asks_for_state && !self.initial.over) {
+        let of_state = self.origin.asks_for_state && !self.initial.over;
+        if judged.verdict == Verdict::Several && !of_state {
             self.run.coalesced.add(chunk.index);
         }
         self.run.spread =

@@ -457,7 +457,10 @@ impl Body {
     /// their order.
     pub fn chunk(&mut self, judged: &mut JudgedChunk) {
         let chunk = &mut judged.chunk;
-        super::size_line(&mut chunk.size_line);
+        // A WebSocket message has the header of a frame there.
+        if chunk.message.is_none() {
+            super::size_line(&mut chunk.size_line);
+        }
         if chunk.lacks_octets() {
             // Its octets aren't at their places.
             chunk.payload.fill(MARK);

@@ -165,7 +165,7 @@ fn in_field(name: &str, value: &str) -> Vec<Range<usize>> {
 }
 
 fn whole(value: &str) -> Vec<Range<usize>> {
-    if value.is_empty() { Vec::new() } else { vec![0..value.len()] }
+    Some(0..value.len()).filter(|range| !range.is_empty()).into_iter().collect()
 }
 
 /// `Basic dXNlcjpwYXNz`: the scheme stays.
@@ -177,7 +177,7 @@ fn credentials(value: &str) -> Vec<Range<usize>> {
     let rest = value.get(behind..).unwrap_or_default();
     let blanks = rest.len() - rest.trim_start().len();
     match known && blanks > 0 {
-        true if behind + blanks < value.len() => vec![behind + blanks..value.len()],
+        true if behind + blanks < value.len() => Some(behind + blanks..value.len()).into_iter().collect(),
         true => Vec::new(),
         false => whole(value),
     }

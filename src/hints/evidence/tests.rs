@@ -95,6 +95,7 @@ impl Stream {
                     first: stamp,
                     last: stamp,
                     payload: Vec::new(),
+                    message: None,
                 },
                 decoded: None,
                 utf8: None,
