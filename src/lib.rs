@@ -21,6 +21,8 @@
 //! | [`websocket`] | octets of a tunnel → messages, as [`chunk::ChunkToken`]s too |
 //! | [`event`] | body octets, chunk edges ignored → [`event::EventItem`]s |
 //! | [`verdict`] | chunk ranges × event ranges → [`verdict::Verdict`]s |
+//! | [`hints`] | judged chunks → why chunk edges aren't event edges |
+//! | [`lint`] | findings → what a watch says that no correct server says |
 //! | [`report`] | findings → table, walkthrough, JSON |
 
 pub mod capture;
@@ -28,10 +30,13 @@ pub mod chunk;
 pub mod cli;
 pub mod coding;
 pub mod event;
+pub mod hints;
 pub mod http;
 pub mod limits;
+pub mod lint;
 pub mod packet;
 pub mod pipeline;
+pub mod redact;
 pub mod report;
 pub mod tcp;
 pub mod units;

@@ -68,6 +68,12 @@ pub struct Limits {
     pub pending_chunks: usize,
     /// Payload octets kept with such chunks.
     pub pending_payload: usize,
+    /// Objects of a watch that `--lint` follows: twice the Pods of the largest
+    /// cluster that Kubernetes promises to run (150,000).
+    pub lint_objects: usize,
+    /// Ended watches that `--lint` remembers, to compare with those that begin:
+    /// a few for each node of such a cluster.
+    pub lint_watches: usize,
 }
 
 impl Default for Limits {
@@ -91,6 +97,8 @@ impl Default for Limits {
             coding_allowance: 16 << 20,
             pending_chunks: 4096,
             pending_payload: 16 << 20,
+            lint_objects: 300_000,
+            lint_watches: 20_000,
         }
     }
 }

@@ -4,10 +4,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Parser, ValueEnum};
 use regex::Regex;
 
 use super::generate::Generated;
+use crate::lint::Code;
 
 /// Shows the chunks of HTTP/1.1 streams in packet captures, and checks that
 /// each holds exactly one event.
@@ -85,6 +87,27 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', help_heading = "Check")]
     pub allow: Vec<AllowWord>,
 
+    /// Follow the story of each Kubernetes watch, and tell what is wrong in it
+    ///
+    /// The order of resource versions, events of deleted objects, bookmarks,
+    /// 410, how watches ended, and what clients that connected again may have
+    /// missed. Nothing of it fails the check by itself.
+    #[arg(long, help_heading = "Check")]
+    pub lint: bool,
+
+    /// Findings of --lint that fail the check; comma-separated or repeated
+    ///
+    /// Implies --lint.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "CODE",
+        value_delimiter = ',',
+        hide_possible_values = true,
+        help_heading = "Check"
+    )]
+    pub deny: Vec<Code>,
+
     /// What goes to standard output
     #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = ReportFormat::Table, help_heading = "Report")]
     pub format: ReportFormat,
@@ -117,6 +140,14 @@ pub struct Args {
     /// walkthroughs and html, full in json, jsonl and csv]
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Report")]
     pub payload: Option<PayloadWord>,
+
+    /// Mask secrets and credentials in every report
+    ///
+    /// Data of Kubernetes Secrets, bearer tokens, cookies, and passwords in
+    /// heads, targets and payloads become asterisks, one for each octet, so
+    /// that sizes still fit. What can't be decided is masked too.
+    #[arg(long, help_heading = "Report")]
+    pub redact: bool,
 
     /// At most this many chunk rows a response in a table [default: 50, in
     /// html 300]; 0 is all
@@ -292,6 +323,16 @@ pub enum ColorWord {
     Always,
     /// Never
     Never,
+}
+
+impl ValueEnum for Code {
+    fn value_variants<'a>() -> &'a [Self] {
+        &Self::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
 }
 
 /// Reads an IP address, an IPv6 one in brackets or without.

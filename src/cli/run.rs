@@ -17,7 +17,7 @@ use clap::CommandFactory as _;
 use crate::capture::CaptureReader;
 use crate::http::{Protocol, Side};
 use crate::limits::Limits;
-use crate::pipeline::options::Options;
+use crate::pipeline::options::{Options, Shows};
 use crate::pipeline::{Analysis, AnalysisError};
 use crate::report::csv::CsvReport;
 use crate::report::follow::Follow;
@@ -39,6 +39,10 @@ use crate::verdict::{Allow, Verdict};
 
 /// Payload octets that a preview needs: a line of a wide terminal.
 const PREVIEW_OCTETS: usize = 4 << 10;
+
+/// The most octets of a payload that a preview shows in one piece: the columns
+/// of the widest table.
+const SHOWN_OCTETS: usize = 1000;
 
 /// The exit statuses of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,9 +109,13 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
             matches!(format, ReportFormat::Json | ReportFormat::Jsonl | ReportFormat::Csv)
                 && settings.shown.payload(format) != Payload::None
         }),
-        summaries: formats(settings).any(|format| format != ReportFormat::None),
+        summaries: settings.lint.is_some() || formats(settings).any(|format| format != ReportFormat::None),
+        lint: settings.lint.clone(),
         follow: settings.follow,
         threads: settings.threads.get(),
+        redact: settings.redact,
+        shows: shows(settings),
+        explain: formats(settings).any(|format| format != ReportFormat::None),
         limits,
     };
     let mut files = Vec::new();
@@ -402,6 +410,26 @@ fn keep_payload(settings: &Settings, limits: &Limits) -> usize {
         Payload::Full => limits.payload,
     });
     wanted.max().unwrap_or(0)
+}
+
+/// What the reports show in which secrets may be.
+fn shows(settings: &Settings) -> Shows {
+    if settings.redact {
+        return Shows::default();
+    }
+    let payload = formats(settings).map(|format| match settings.shown.payload(format) {
+        Payload::None => 0,
+        Payload::Preview => SHOWN_OCTETS,
+        Payload::Full => usize::MAX,
+    });
+    Shows {
+        targets: formats(settings).any(|format| format != ReportFormat::None),
+        fields: formats(settings).any(|format| {
+            use ReportFormat::{Csv, None, Table, Walkthrough};
+            !matches!(format, Csv | None | Table | Walkthrough)
+        }),
+        payload: payload.max().unwrap_or(0),
+    }
 }
 
 /// The report of that format, to be written to `out`. What `settings` say of

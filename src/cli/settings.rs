@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::args::{AllowWord, Args, ColorWord, ExpectWord, Output, PayloadWord, ReportFormat};
 use super::generate::Generated;
 use crate::event::Kind;
+use crate::lint::Code;
 use crate::pipeline::options::{Expectation, Filters};
 use crate::report::html;
 use crate::report::payload::Payload;
@@ -192,6 +193,11 @@ pub struct Settings {
     pub allow: Allow,
     /// What the reports for people show.
     pub shown: Shown,
+    /// Whether the story of each watch is followed; the codes of which
+    /// findings fail the check.
+    pub lint: Option<Vec<Code>>,
+    /// Whether secrets and credentials are masked.
+    pub redact: bool,
     /// The chunks that alone a walkthrough shows; empty for all.
     pub chunks: Vec<u64>,
     /// Whether standard output has colours. Files never have.
@@ -283,6 +289,8 @@ impl Settings {
                     PayloadWord::Full => Payload::Full,
                 }),
             },
+            lint: (args.lint || !args.deny.is_empty()).then_some(args.deny),
+            redact: args.redact,
             chunks: args.chunks,
             color: match args.color {
                 ColorWord::Auto => environment.color(),

@@ -99,6 +99,16 @@ pub struct Summary {
     pub name: Option<SmolStr>,
     /// `object.metadata.resourceVersion`.
     pub resource_version: Option<SmolStr>,
+    /// `object.metadata.creationTimestamp` of an ADDED event, in seconds since
+    /// 1970.
+    pub created: Option<i64>,
+    /// `object.reason` of an ERROR event.
+    pub reason: Option<SmolStr>,
+    /// `object.message` of an ERROR event.
+    pub message: Option<SmolStr>,
+    /// Whether a BOOKMARK event ends what existed already: its annotation
+    /// `k8s.io/initial-events-end` is `true`.
+    pub initial_events_end: bool,
     /// The last event ID field of an `sse` event.
     pub id: Option<SmolStr>,
     /// The first 120 characters of the data of an `sse` event, or of the text

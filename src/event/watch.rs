@@ -33,7 +33,7 @@ const SHOWN: usize = 40;
 pub(super) struct WatchEvent {
     /// 1 in the text's own object, 2 in its `object`, 3 in `object.metadata` or
     /// in `object.rows`; 4 in a row, 5 in its `object`, 6 in the `metadata` of
-    /// that.
+    /// that; 4 in `object.metadata.annotations` of a bookmark too.
     depth: u64,
     /// The member whose name was read last, at that depth.
     member: Member,
@@ -73,6 +73,15 @@ enum Member {
     Name,
     Namespace,
     ResourceVersion,
+    /// Of an ADDED event.
+    Created,
+    /// Of an ERROR event.
+    Reason,
+    /// Of an ERROR event.
+    Message,
+    /// Of a BOOKMARK event.
+    Annotations,
+    InitialEventsEnd,
     Rows,
     RowObject,
     RowMetadata,
@@ -134,6 +143,8 @@ impl WatchEvent {
             Member::Name => Some(&mut self.summary.name),
             Member::Namespace => Some(&mut self.summary.namespace),
             Member::ResourceVersion => Some(&mut self.summary.resource_version),
+            Member::Reason => Some(&mut self.summary.reason),
+            Member::Message => Some(&mut self.summary.message),
             Member::RowName => self.rows.as_mut().map(|rows| &mut rows.last.name),
             Member::RowNamespace => self.rows.as_mut().map(|rows| &mut rows.last.namespace),
             Member::RowVersion => self.rows.as_mut().map(|rows| &mut rows.last.resource_version),
@@ -143,6 +154,9 @@ impl WatchEvent {
             | Member::Rows
             | Member::RowObject
             | Member::RowMetadata
+            | Member::Created
+            | Member::Annotations
+            | Member::InitialEventsEnd
             | Member::Other => None,
         }
     }
@@ -166,7 +180,11 @@ impl WatchEvent {
                 self.summary.name = None;
                 self.summary.namespace = None;
                 self.summary.resource_version = None;
+                self.summary.created = None;
+                self.summary.initial_events_end = false;
             }
+            Member::Created => self.summary.created = None,
+            Member::Annotations | Member::InitialEventsEnd => self.summary.initial_events_end = false,
             _ => {
                 if let Some(field) = self.field(member) {
                     *field = None;
@@ -286,6 +304,13 @@ impl Listener for WatchEvent {
                 self.depth = 3;
                 false
             }
+            (_, Member::Annotations, Shape::Object) => {
+                self.depth = if self.kind == Type::Known("BOOKMARK") { 4 } else { 3 };
+                false
+            }
+            (_, Member::Created, Shape::String) => self.kind == Type::Known("ADDED"),
+            (_, Member::InitialEventsEnd, Shape::String) => true,
+            (_, Member::Reason | Member::Message, Shape::String) => self.kind == Type::Known("ERROR"),
             (_, Member::Rows, Shape::Array) => {
                 self.rows = Some(Box::new(Rows { within: true, ..Rows::default() }));
                 self.depth = 3;
@@ -339,6 +364,10 @@ impl Listener for WatchEvent {
         if let Type::Begun { at } = self.kind {
             let known = found.as_deref().and_then(|found| TYPES.into_iter().find(|known| *known == found));
             self.kind = known.map_or(Type::Unknown { at, found }, Type::Known);
+        } else if self.member == Member::Created {
+            self.summary.created = found.as_deref().and_then(seconds);
+        } else if self.member == Member::InitialEventsEnd {
+            self.summary.initial_events_end = found.as_deref() == Some("true");
         } else if let Some(field) = self.field(self.member) {
             *field = found;
         }
@@ -363,6 +392,8 @@ fn member(depth: u64, name: &[u8]) -> Member {
         (2, b"apiVersion") => Member::ApiVersion,
         (2, b"kind") => Member::Kind,
         (2, b"metadata") => Member::Metadata,
+        (2, b"reason") => Member::Reason,
+        (2, b"message") => Member::Message,
         (2, b"rows") => Member::Rows,
         (4, b"object") => Member::RowObject,
         (5, b"metadata") => Member::RowMetadata,
@@ -372,8 +403,16 @@ fn member(depth: u64, name: &[u8]) -> Member {
         (3, b"name") => Member::Name,
         (3, b"namespace") => Member::Namespace,
         (3, b"resourceVersion") => Member::ResourceVersion,
+        (3, b"creationTimestamp") => Member::Created,
+        (3, b"annotations") => Member::Annotations,
+        (4, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
         _ => Member::Other,
     }
+}
+
+/// The seconds since 1970 of a time as Kubernetes writes it (RFC 3339).
+fn seconds(text: &str) -> Option<i64> {
+    text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second)
 }
 
 /// A shape with its article.

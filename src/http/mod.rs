@@ -26,6 +26,7 @@ mod held;
 mod messages;
 mod search;
 mod start_line;
+pub(crate) mod target;
 #[cfg(test)]
 mod tests;
 

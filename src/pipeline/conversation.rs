@@ -114,7 +114,7 @@ impl Talk {
                     index,
                     selected.then(|| {
                         let mut exchange = Exchange::new(self.unread(index));
-                        exchange.request(*head);
+                        exchange.request(*head, options);
                         Box::new(exchange)
                     }),
                 ));
@@ -122,7 +122,7 @@ impl Talk {
             HttpEvent::Response { index, head } => {
                 self.understood = true;
                 if let Some(exchange) = self.exchange(index, options) {
-                    exchange.response(*head);
+                    exchange.response(*head, options);
                 }
             }
             HttpEvent::Body { index, side, event } => {
@@ -137,6 +137,9 @@ impl Talk {
                 let shortfalls = exchange.finish(emit);
                 if let Some((first, count)) = shortfalls.cut_payloads {
                     self.troubles.cut_payloads(first, count);
+                }
+                if let Some((first, count)) = shortfalls.secrets {
+                    self.troubles.secrets(first, count);
                 }
                 let Some(frame) = frame else { return };
                 if let Some(encoding) = shortfalls.encoding {

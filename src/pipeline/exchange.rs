@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
 use crate::coding::Coding;
+use crate::hints::Evidence;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
+use crate::redact::{self, Readable};
 use crate::report::{
     Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, JudgedChunk, Tally, UnderWay, Violation,
     ViolationCode,
@@ -30,6 +32,8 @@ pub(super) struct Shortfalls {
     pub(super) unfinished_coding: Option<Coding>,
     /// A body decodes to more than is believed.
     pub(super) too_much: bool,
+    /// The frame of the first head or chunk that shows a secret, and how many do.
+    pub(super) secrets: Option<(FrameNo, u64)>,
 }
 
 /// A body while it comes.
@@ -39,6 +43,8 @@ struct Progress {
     judge: Judge,
     /// The body is over.
     over: bool,
+    /// What is secret in it, if that is to be masked.
+    redactor: Option<Box<redact::Body>>,
     /// The chunk that was last listed, if the body stopped in it.
     stopped_in: Option<Stopped>,
     /// Reads the messages of a tunnel that is a WebSocket.
@@ -65,6 +71,9 @@ pub(super) struct Exchange {
     tally: Tally,
     events: u64,
     violations: u64,
+    /// What the response's chunks show of their causes, once there is one of
+    /// which something is expected.
+    evidence: Option<Box<Evidence>>,
     shortfalls: Shortfalls,
 }
 
@@ -78,6 +87,7 @@ impl Exchange {
             tally: Tally::default(),
             events: 0,
             violations: 0,
+            evidence: None,
             shortfalls: Shortfalls::default(),
         }
     }
@@ -100,12 +110,32 @@ impl Exchange {
         Some(UnderWay { exchange: self.head.id, chunk, event })
     }
 
-    pub(super) fn request(&mut self, head: RequestHead) {
+    pub(super) fn request(&mut self, mut head: RequestHead, options: &Options) {
+        if options.redact {
+            redact::request(&mut head);
+        } else if options.shows.targets && redact::request_shows(&head, options.shows.fields) {
+            self.shortfalls.secret(head.stamp);
+        }
         Arc::make_mut(&mut self.head).request = Some(head);
     }
 
-    pub(super) fn response(&mut self, head: ResponseHead) {
+    pub(super) fn response(&mut self, mut head: ResponseHead, options: &Options) {
+        if options.redact {
+            redact::response(&mut head);
+        } else if options.shows.fields && redact::fields_show(head.fields.as_ref()) {
+            self.shortfalls.secret(head.stamp);
+        }
         Arc::make_mut(&mut self.head).response = Some(head);
+    }
+
+    /// How a body is read for what is secret in it.
+    fn readable(&self, side: Side) -> Readable {
+        let request = self.head.request.as_ref();
+        let fields = match side {
+            Side::Request => request.and_then(|head| head.fields.as_ref()),
+            Side::Response => self.head.response.as_ref().and_then(|head| head.fields.as_ref()),
+        };
+        Readable::of(fields, request.and_then(|head| head.target.as_deref()))
     }
 
     pub(super) fn body(&mut self, side: Side, event: BodyEvent<'_>, options: &Options, emit: &mut Emit<'_>) {
@@ -171,6 +201,7 @@ impl Exchange {
         } else {
             ExchangeVerdict::Unchecked
         };
+        let (hints, timing) = self.evidence.take().map(|evidence| evidence.finish()).unwrap_or_default();
         emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
             head: self.head,
             request_body: self.request.map(|progress| progress.body),
@@ -179,6 +210,10 @@ impl Exchange {
             tally: self.tally,
             events: self.events,
             violations: self.violations,
+            lints: 0,
+            denied: 0,
+            hints,
+            timing,
         })));
         self.shortfalls
     }
@@ -219,6 +254,16 @@ impl Exchange {
             }
         };
         let settled = !matches!(task, Task::Guess { .. });
+        let mut judge = Judge::new(self.head.id, side, task, options);
+        let redactor = options.redact.then(|| {
+            let readable = self.readable(side);
+            judge.redact(readable);
+            let mut body = Box::new(redact::Body::new(readable));
+            if joined.is_some() {
+                body.lost(0);
+            }
+            body
+        });
         let mut progress = Progress {
             body: Body {
                 framing,
@@ -230,7 +275,8 @@ impl Exchange {
                 chunks: 0,
                 last_chunk: None,
             },
-            judge: Judge::new(self.head.id, side, task, options),
+            judge,
+            redactor,
             over: false,
             stopped_in: None,
             messages: None,
@@ -266,6 +312,9 @@ impl Exchange {
 
     fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut Emit<'_>) {
         let Some(progress) = self.side(side) else { return };
+        if let Some(redactor) = &mut progress.redactor {
+            redactor.token(&token, options.keep_payload);
+        }
         match &token {
             ChunkToken::End(chunk) => {
                 progress.body.chunks += 1;
@@ -274,7 +323,14 @@ impl Exchange {
                 }
                 progress.stopped_in = stopped_in(chunk);
             }
-            ChunkToken::Last(last) => progress.body.last_chunk = Some(LastChunk::clone(last)),
+            ChunkToken::Last(last) => {
+                let mut last = LastChunk::clone(last);
+                if options.redact {
+                    redact::size_line(&mut last.size_line);
+                    redact::fields(&mut last.trailers);
+                }
+                progress.body.last_chunk = Some(last);
+            }
             ChunkToken::Begin { .. } => progress.stopped_in = None,
             ChunkToken::Payload { .. } | ChunkToken::Missing { .. } => {}
         }
@@ -297,7 +353,12 @@ impl Exchange {
                     self.events += 1;
                     emit(Found::Event(self.head.id, event));
                 }
-                Judgement::Chunk(judged) => self.judged(judged, options, emit),
+                Judgement::Chunk(mut judged) => {
+                    if let Some(redactor) = self.side(side).and_then(|progress| progress.redactor.as_mut()) {
+                        redactor.chunk(&mut judged);
+                    }
+                    self.judged(judged, options, emit);
+                }
             }
         }
     }
@@ -308,8 +369,15 @@ impl Exchange {
             let cut = self.shortfalls.cut_payloads.get_or_insert((chunk.last.frame, 0));
             cut.1 += 1;
         }
+        if options.shows.payload > 0 && redact::payload_shows(&chunk.payload, options.shows.payload) {
+            self.shortfalls.secret(Some(chunk.first));
+        }
         if judged.side == Side::Response {
             *self.tally.of(&judged.verdict) += 1;
+            if options.explain && matches!(self.head.expect, Some(Expect::Kind(_))) {
+                let head = &self.head;
+                self.evidence.get_or_insert_with(|| Box::new(Evidence::new(head))).chunk(&judged);
+            }
         }
         let fails = options.allow.fails(&judged.verdict);
         let violation = ViolationCode::of(&judged.verdict).filter(|_| fails).map(|code| {
@@ -365,7 +433,10 @@ impl Exchange {
             self.shortfalls.unfinished_coding = Some(coding);
         }
         self.shortfalls.too_much |= too_much;
-        if let Some(fault) = fault {
+        if let Some(mut fault) = fault {
+            if options.redact {
+                redact::quoted(&mut fault.message);
+            }
             self.violation(
                 side,
                 ViolationCode::BadFraming,
@@ -379,6 +450,14 @@ impl Exchange {
             let chunk = stopped_in.map(|stopped| stopped.chunk);
             self.violation(side, ViolationCode::TruncatedBody, chunk, stamp.map(|s| s.frame), message, emit);
         }
+    }
+}
+
+impl Shortfalls {
+    /// A head or a chunk shows a secret.
+    fn secret(&mut self, stamp: Option<Stamp>) {
+        let frame = stamp.map_or(FrameNo::new(1), |stamp| stamp.frame);
+        self.secrets.get_or_insert((frame, 0)).1 += 1;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::coding::{Coding, MOST_CODINGS};
 use crate::event::Kind;
+use crate::http::target::asks_for_watch;
 use crate::http::{Framing, RequestHead, ResponseHead, members, upgrades_to};
 use crate::report::Expect;
 
@@ -140,27 +141,6 @@ fn has_parameter(content_type: &str, name: &str, value: &str) -> bool {
             n.trim().eq_ignore_ascii_case(name) && v.trim().trim_matches('"').eq_ignore_ascii_case(value)
         })
     })
-}
-
-/// Whether a request target asks the Kubernetes API for a watch: by
-/// `watch=true` or `watch=1` in the query, or by a `/watch/` segment under
-/// `/api/` or `/apis/`.
-fn asks_for_watch(target: &str) -> bool {
-    let target = target.split('#').next().unwrap_or_default();
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    if query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")) {
-        return true;
-    }
-    let mut under_api = false;
-    let mut segments = path.split('/').peekable();
-    while let Some(segment) = segments.next() {
-        // `/watch/` has a slash behind it, so it isn't the last segment.
-        if under_api && segment == "watch" && segments.peek().is_some() {
-            return true;
-        }
-        under_api |= matches!(segment, "api" | "apis");
-    }
-    false
 }
 
 /// The codings of a response's body in the order in which they were applied:

@@ -16,6 +16,7 @@ use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::coding::Coding;
 use crate::event::{EventItem, Framer, Kind, OpenItem};
 use crate::http::{BodyEnd, Side};
+use crate::redact::{self, Readable};
 use crate::report::{ChunkUnderWay, Decoded, Event, EventUnderWay, ExchangeId, JudgedChunk};
 use crate::utf8::Utf8;
 use crate::verdict::{Fault, Overlap, Verdict};
@@ -139,6 +140,8 @@ pub(super) struct Judge {
     summaries: bool,
     /// The octets behind the last that were lost.
     tail: Tail,
+    /// How texts of events are masked, if they are.
+    redact: Option<Readable>,
     found: VecDeque<Judgement>,
 }
 
@@ -171,6 +174,7 @@ impl Judge {
             check_utf8: options.check_utf8,
             summaries: options.summaries,
             tail: Tail::default(),
+            redact: None,
             found: VecDeque::new(),
         }
     }
@@ -195,6 +199,11 @@ impl Judge {
     /// Whether what came was not decoded to its end, since it is too much.
     pub(super) fn decodes_to_too_much(&self) -> bool {
         self.coded.as_ref().is_some_and(|coded| coded.is_too_much())
+    }
+
+    /// Masks what is secret in texts of events from here on.
+    pub(super) fn redact(&mut self, readable: Readable) {
+        self.redact = Some(Readable { text: true, coded: false, strict: false, ..readable });
     }
 
     /// Whether anything was found and not taken yet.
@@ -459,7 +468,10 @@ impl Judge {
         }
     }
 
-    fn event(&mut self, span: &Range<u64>, summary: crate::event::Summary) {
+    fn event(&mut self, span: &Range<u64>, mut summary: crate::event::Summary) {
+        if let Some(readable) = self.redact {
+            redact::summary(&mut summary, readable);
+        }
         let last_octet = span.end.saturating_sub(1);
         let (index, first_chunk) = match self.reserved.take() {
             Some(reserved) => reserved,

@@ -19,6 +19,7 @@ mod threads;
 use std::io::{self, Read};
 
 use crate::capture::{CaptureError, NothingYet};
+use crate::lint::Linter;
 use crate::report::{
     CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, Outcome, Report, Totals,
 };
@@ -66,12 +67,35 @@ pub struct Analysis<'a> {
 /// Where findings go, counted on their way.
 struct Output<'a> {
     report: &'a mut dyn Report,
+    linter: Option<Box<Linter>>,
     totals: Totals,
     error: Option<io::Error>,
 }
 
 impl Output<'_> {
     fn emit(&mut self, finding: &Finding<'_>) {
+        let Some(linter) = &mut self.linter else { return self.pass_on(finding) };
+        linter.finding(finding);
+        let found = linter.take();
+        let Finding::ExchangeEnd(end) = finding else {
+            self.pass_on(finding);
+            return found.iter().for_each(|lint| self.pass_on(&Finding::Lint(lint)));
+        };
+        let (lints, denied) = linter.counts(end.head.id);
+        found.iter().for_each(|lint| self.pass_on(&Finding::Lint(lint)));
+        if lints == 0 {
+            return self.pass_on(finding);
+        }
+        let verdict = if denied > 0 { ExchangeVerdict::Fail } else { end.verdict };
+        self.pass_on(&Finding::ExchangeEnd(&ExchangeEnd {
+            lints,
+            denied,
+            verdict,
+            ..ExchangeEnd::clone(end)
+        }));
+    }
+
+    fn pass_on(&mut self, finding: &Finding<'_>) {
         match finding {
             Finding::ExchangeEnd(end) => self.totals.exchange(end),
             Finding::Event(..) => self.totals.events += 1,
@@ -81,6 +105,7 @@ impl Output<'_> {
                 self.totals.packets += end.packets;
                 self.totals.streams += end.streams;
             }
+            Finding::Lint(lint) => self.totals.denied += u64::from(lint.denied),
             Finding::Capture(_) | Finding::Exchange(_) | Finding::Chunk(_) | Finding::Violation(_) => {}
         }
         if self.error.is_none() {
@@ -120,7 +145,8 @@ impl Totals {
 impl<'a> Analysis<'a> {
     /// An analysis that reports to `report`.
     pub fn new(options: &'a Options, report: &'a mut dyn Report) -> Self {
-        Self { options, output: Output { report, totals: Totals::default(), error: None } }
+        let linter = options.lint.as_ref().map(|deny| Box::new(Linter::new(deny, &options.limits)));
+        Self { options, output: Output { report, linter, totals: Totals::default(), error: None } }
     }
 
     /// Reads one capture, in one pass.
@@ -267,13 +293,14 @@ impl<'a> Analysis<'a> {
     pub fn conclude(self, failed: bool) -> io::Result<Conclusion> {
         let totals = self.output.totals;
         let unverified = totals.unverified_exchanges > 0 && !self.options.allow.gaps;
-        let outcome = if failed || totals.unreadable > 0 || totals.violations > 0 || unverified {
-            Outcome::Fail
-        } else if totals.checked == 0 {
-            Outcome::Empty
-        } else {
-            Outcome::Pass
-        };
+        let outcome =
+            if failed || totals.unreadable > 0 || totals.violations > 0 || totals.denied > 0 || unverified {
+                Outcome::Fail
+            } else if totals.checked == 0 {
+                Outcome::Empty
+            } else {
+                Outcome::Pass
+            };
         let conclusion = Conclusion { totals, outcome };
         self.output.report.finish(&conclusion)?;
         Ok(conclusion)

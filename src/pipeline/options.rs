@@ -8,6 +8,7 @@ use regex::Regex;
 
 use crate::event::Kind;
 use crate::limits::Limits;
+use crate::lint::Code;
 use crate::verdict::Allow;
 
 /// What each chunk of a response must hold exactly one of (`--expect`).
@@ -61,8 +62,30 @@ pub struct Options {
     /// neither need be [`Send`]; what is found doesn't depend on the number.
     /// Raw responses, and what [is followed](Self::follow), are read by one.
     pub threads: usize,
+    /// Whether a report tells what makes chunk edges differ from event edges,
+    /// and how a stream flows in time.
+    pub explain: bool,
+    /// Whether the story of each watch is followed; the codes of which
+    /// findings fail the check.
+    pub lint: Option<Vec<Code>>,
+    /// Whether secrets and credentials are masked before any report sees them.
+    pub redact: bool,
+    /// What the reports show in which secrets may be; a problem tells if there
+    /// are any. Nothing where they are masked.
+    pub shows: Shows,
     /// What bounds memory.
     pub limits: Limits,
+}
+
+/// What the reports show of messages, as far as secrets may be in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Shows {
+    /// Request targets.
+    pub targets: bool,
+    /// All header fields.
+    pub fields: bool,
+    /// The first octets of payloads, so many of each.
+    pub payload: usize,
 }
 
 impl Filters {

@@ -11,6 +11,14 @@ use crate::units::{FrameNo, Stamp, StreamId};
 /// At most so many streams are named with the same code; the rest is counted.
 const NAMED_STREAMS: usize = 1000;
 
+/// Once a capture: a report is passed on as a whole.
+const SECRETS: &str = "unredacted-secret";
+
+fn tell_secrets(count: u64) -> String {
+    let heads = if count == 1 { "1 head or chunk holds" } else { &format!("{count} heads or chunks hold") };
+    format!("{heads} credentials or data of Secrets, which reports show; --redact masks them")
+}
+
 /// How often something happened, and where first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tallied {
@@ -42,6 +50,7 @@ pub(super) struct StreamTroubles {
     encodings: BTreeMap<String, Tallied>,
     unfinished_codings: BTreeMap<&'static str, Tallied>,
     too_much_decoded: Option<Tallied>,
+    secrets: Option<Tallied>,
 }
 
 impl StreamTroubles {
@@ -76,6 +85,10 @@ impl StreamTroubles {
         self.encodings.entry(encoding).or_insert(none).more(1, frame);
     }
 
+    pub(super) fn secrets(&mut self, first: FrameNo, count: u64) {
+        Tallied::add(&mut self.secrets, count, first);
+    }
+
     pub(super) fn unfinished_coding(&mut self, coding: Coding, frame: FrameNo) {
         let none = Tallied { count: 0, first: frame };
         self.unfinished_codings.entry(coding.name()).or_insert(none).more(1, frame);
@@ -98,8 +111,9 @@ impl StreamTroubles {
             encodings,
             unfinished_codings,
             too_much_decoded,
+            secrets,
         } = self;
-        [lost, conflicts, joins, heads, cut_payloads, too_much_decoded]
+        [lost, conflicts, joins, heads, cut_payloads, too_much_decoded, secrets]
             .iter()
             .all(|tallied| tallied.is_none())
             && lenient.is_empty()
@@ -210,6 +224,8 @@ pub(super) struct Problems {
     /// Streams by code, as far as they are named.
     streams: BTreeMap<&'static str, usize>,
     unnamed: BTreeMap<&'static str, (u64, Tallied)>,
+    /// Heads and chunks that show secrets, of all streams.
+    secrets: Option<Tallied>,
 }
 
 impl Problems {
@@ -229,10 +245,16 @@ impl Problems {
         for (code, tallied, message) in troubles.problems(false) {
             self.capture(code, None, tallied.count, message);
         }
+        if let Some(Tallied { count, .. }) = troubles.secrets {
+            self.capture(SECRETS, None, count, tell_secrets(count));
+        }
     }
 
     /// The problems of a stream.
     pub(super) fn stream(&mut self, stream: StreamId, troubles: &StreamTroubles) {
+        if let Some(Tallied { count, first }) = troubles.secrets {
+            Tallied::add(&mut self.secrets, count, first);
+        }
         for (code, tallied, message) in troubles.problems(true) {
             let named = self.streams.entry(code).or_default();
             if *named < NAMED_STREAMS {
@@ -250,6 +272,9 @@ impl Problems {
 
     /// All problems: those of the capture first, then by stream.
     pub(super) fn into_list(mut self) -> Vec<Problem> {
+        if let Some(Tallied { count, first }) = self.secrets {
+            self.capture(SECRETS, Some(first), count, tell_secrets(count));
+        }
         self.named.sort_by_key(|problem| (problem.stream, problem.frame));
         for (code, (streams, tallied)) in self.unnamed {
             self.named.push(Problem {

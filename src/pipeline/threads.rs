@@ -661,8 +661,10 @@ mod tests {
     #[test]
     fn a_share_takes_its_parts_one_after_the_other_and_the_oldest_goes_first() {
         let options = Options { threads: 2, ..Options::default() };
-        let (crew, mut output) =
-            (crew(&options), Output { report: &mut Nobody, totals: Totals::default(), error: None });
+        let (crew, mut output) = (
+            crew(&options),
+            Output { report: &mut Nobody, linter: None, totals: Totals::default(), error: None },
+        );
         let mut ledger = Ledger::new();
         let mut lane = Lane::new(&crew, Outlet { ledger: &mut ledger, output: &mut output });
         for streams in [&[0, 1][..], &[1, 2], &[0, 8]] {
@@ -689,8 +691,10 @@ mod tests {
     #[test]
     fn a_panic_of_a_worker_ends_the_wait_for_what_it_had() {
         let options = Options { threads: 2, ..Options::default() };
-        let (crew, mut output) =
-            (crew(&options), Output { report: &mut Nobody, totals: Totals::default(), error: None });
+        let (crew, mut output) = (
+            crew(&options),
+            Output { report: &mut Nobody, linter: None, totals: Totals::default(), error: None },
+        );
         let mut ledger = Ledger::new();
         let mut lane = Lane::new(&crew, Outlet { ledger: &mut ledger, output: &mut output });
         lane.item(StreamId(0), closed());

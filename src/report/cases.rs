@@ -64,7 +64,11 @@ impl Cases {
                 self.open.clear();
                 None
             }
-            Finding::Capture(_) | Finding::Exchange(_) | Finding::Event(..) | Finding::ExchangeEnd(_) => None,
+            Finding::Capture(_)
+            | Finding::Exchange(_)
+            | Finding::Event(..)
+            | Finding::Lint(_)
+            | Finding::ExchangeEnd(_) => None,
         }
     }
 

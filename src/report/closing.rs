@@ -87,7 +87,14 @@ impl Run {
             && self.named.len() < NAMED
         {
             let what = match end.verdict {
-                ExchangeVerdict::Fail => failures.in_short(&end.tally),
+                ExchangeVerdict::Fail => {
+                    let mut what = failures.in_short(&end.tally);
+                    if end.denied > 0 {
+                        let comma = if what.is_empty() { "" } else { ", " };
+                        what.push_str(&format!("{comma}{} of --lint", counted(end.denied, "denied finding")));
+                    }
+                    what
+                }
                 _ if end.tally.unverified > 0 => {
                     format!("{} can't be verified", counted(end.tally.unverified, "chunk"))
                 }
@@ -144,7 +151,17 @@ impl Run {
                     let of = counted(totals.captures, "capture");
                     texts.push(format!("{} of {of} could not be read", grouped(totals.unreadable)));
                 }
-                let violations = counted(totals.violations, "violation");
+                let violations = match (totals.violations, totals.denied) {
+                    (0, denied) if denied > 0 => counted(denied, "denied finding"),
+                    (violations, 0) => counted(violations, "violation"),
+                    (violations, denied) => {
+                        format!(
+                            "{} and {}",
+                            counted(violations, "violation"),
+                            counted(denied, "denied finding")
+                        )
+                    }
+                };
                 match self.failed {
                     0 => {}
                     1 if self.exchanges == 1 => texts.push(violations),

@@ -218,7 +218,7 @@ impl<W: Write> Report for CsvReport<W> {
                 self.targets.clear();
                 Ok(())
             }
-            Finding::Event(..) | Finding::Violation(_) => Ok(()),
+            Finding::Event(..) | Finding::Violation(_) | Finding::Lint(_) => Ok(()),
         }
     }
 

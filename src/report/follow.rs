@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::http::{Framing, Side};
+use crate::lint::Lint;
 use crate::report::closing::Run;
 use crate::report::failures::Failures;
 use crate::report::payload::Payload;
@@ -20,6 +21,7 @@ use crate::report::prose::{Mark, Prose};
 use crate::report::rows::{event_cell, object_cell, payload_cell, version_cell, whole_payload};
 use crate::report::stall::Stalls;
 use crate::report::text::{TextOptions, Tone, fit, fit_middle, frame_ranges, printable, seconds, width};
+use crate::report::why::lint_words;
 use crate::report::{
     Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, Finding, JudgedChunk, Report,
     UnderWay, Violation, ViolationCode,
@@ -241,6 +243,14 @@ impl<W: Write> Follow<W> {
     }
 
     /// A line's chunk tells what it holds; what else fails is told here.
+    fn lint(&mut self, lint: &Lint) -> io::Result<()> {
+        self.announce(lint.exchange)?;
+        let mark = if lint.denied { Mark::Bad } else { Mark::None };
+        let text = format!("{}: {}", place(lint.exchange), lint_words(lint));
+        let text = self.prose.marked_within(mark, &text);
+        self.write(&text)
+    }
+
     fn violation(&mut self, violation: &Violation) -> io::Result<()> {
         let open = self.open.entry(violation.exchange).or_default();
         let told = open.failures.push(violation, true);
@@ -296,6 +306,7 @@ impl<W: Write> Report for Follow<W> {
             Finding::Event(..) => {}
             Finding::Chunk(judged) => self.chunk(judged)?,
             Finding::Violation(violation) => self.violation(violation)?,
+            Finding::Lint(lint) => self.lint(lint)?,
             Finding::ExchangeEnd(end) => self.end(end)?,
             Finding::CaptureEnd(end) => {
                 self.run.capture(end);

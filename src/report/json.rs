@@ -46,6 +46,9 @@ enum Part {
     /// Behind them, and up to the violations.
     Verdict,
     Violations,
+    /// Behind them, and up to the lints.
+    Hints,
+    Lints,
     /// The end.
     Close,
 }
@@ -64,6 +67,7 @@ struct Open {
     response_chunks: bool,
     events: bool,
     violations: bool,
+    lints: bool,
 }
 
 /// Writes the JSON document.
@@ -168,6 +172,22 @@ impl<W: Write> JsonReport<W> {
         text.raw("[");
         self.put(Part::Verdict.of(id))?;
         self.close_list(10, lists.violations);
+        self.text.next_line(10);
+        self.text.key(key!("hints"));
+        self.text.raw("[");
+        for (place, hint) in end.hints.iter().enumerate() {
+            self.element(12, place > 0);
+            members::hint(&mut self.text, hint);
+            self.text.close();
+        }
+        self.close_list(10, !end.hints.is_empty());
+        self.text.next_line(10);
+        members::timing(&mut self.text, end.timing.as_ref());
+        self.text.next_line(10);
+        self.text.key(key!("lints"));
+        self.text.raw("[");
+        self.put(Part::Hints.of(id))?;
+        self.close_list(10, lists.lints);
         self.text.line(8);
         self.text.close();
         self.put(Part::Close.of(id))
@@ -377,6 +397,15 @@ impl<W: Write> Report for JsonReport<W> {
                 members::violation(&mut self.text, violation);
                 self.text.close();
                 self.put(Part::Violations.of(id))
+            }
+            Finding::Lint(lint) => {
+                let id = lint.exchange;
+                let open = self.opened(id)?;
+                let follows = std::mem::replace(&mut open.lints, true);
+                self.element(12, follows);
+                members::lint(&mut self.text, lint);
+                self.text.close();
+                self.put(Part::Lints.of(id))
             }
             Finding::ExchangeEnd(end) => self.exchange_end(end),
             Finding::CaptureEnd(capture) => {

@@ -165,6 +165,7 @@ impl<W: Write> JsonlReport<W> {
         text.number(key!("chunks"), tally.chunks());
         text.number(key!("events"), end.events);
         text.number(key!("violations"), end.violations);
+        text.number(key!("lints"), end.lints);
         for (key, count) in [
             (key!("one"), tally.one),
             (key!("several"), tally.several),
@@ -176,6 +177,15 @@ impl<W: Write> JsonlReport<W> {
         ] {
             text.number(key, count);
         }
+        text.key(key!("hints"));
+        text.raw("[");
+        for hint in &end.hints {
+            text.element();
+            members::hint(text, hint);
+            text.close();
+        }
+        text.raw("]");
+        members::timing(text, end.timing.as_ref());
         self.end()
     }
 
@@ -223,6 +233,11 @@ impl<W: Write> Report for JsonlReport<W> {
             Finding::Violation(violation) => {
                 self.begin_in("violation", violation.exchange);
                 members::violation(&mut self.text, violation);
+                self.end()
+            }
+            Finding::Lint(lint) => {
+                self.begin_in("lint", lint.exchange);
+                members::lint(&mut self.text, lint);
                 self.end()
             }
             Finding::ExchangeEnd(end) => self.exchange_end(end),

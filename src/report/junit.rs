@@ -259,7 +259,7 @@ impl<W: Write> Report for JunitReport<W> {
             },
             Finding::ExchangeEnd(end) => self.exchange(end),
             Finding::CaptureEnd(end) => self.capture(end),
-            Finding::Exchange(_) | Finding::Event(..) | Finding::Chunk(_) => Ok(()),
+            Finding::Exchange(_) | Finding::Event(..) | Finding::Chunk(_) | Finding::Lint(_) => Ok(()),
         }
     }
 

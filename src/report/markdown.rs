@@ -147,7 +147,11 @@ impl<W: Write> Report for MarkdownReport<W> {
             }
             Finding::ExchangeEnd(end) => self.exchange(end),
             Finding::CaptureEnd(end) => self.capture(end),
-            Finding::Exchange(_) | Finding::Event(..) | Finding::Chunk(_) | Finding::Violation(_) => {}
+            Finding::Exchange(_)
+            | Finding::Event(..)
+            | Finding::Chunk(_)
+            | Finding::Violation(_)
+            | Finding::Lint(_) => {}
         }
         Ok(())
     }

@@ -34,6 +34,7 @@ pub mod stall;
 pub mod table;
 pub mod text;
 pub mod walkthrough;
+mod why;
 
 use std::io;
 use std::net::SocketAddr;
@@ -42,7 +43,10 @@ use std::sync::Arc;
 
 use crate::chunk::{Chunk, LastChunk};
 use crate::event::{Kind, Summary};
+use crate::hints::Hint;
+use crate::hints::pace::Timing;
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
+use crate::lint::Lint;
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
 use crate::verdict::{Allow, Overlap, Verdict};
 
@@ -318,6 +322,14 @@ pub struct ExchangeEnd {
     pub events: u64,
     /// How many violations there are.
     pub violations: u64,
+    /// How many findings `--lint` has on it.
+    pub lints: u64,
+    /// How many of them fail the check (`--deny`).
+    pub denied: u64,
+    /// Why chunk edges aren't event edges, where the capture shows it.
+    pub hints: Vec<Hint>,
+    /// The response in time; `None` where it is no event stream or has no times.
+    pub timing: Option<Timing>,
 }
 
 /// What went wrong in reading a capture, or what it lacks: no violation.
@@ -409,6 +421,8 @@ pub enum Finding<'a> {
     Chunk(&'a JudgedChunk),
     /// A check failed.
     Violation(&'a Violation),
+    /// Something in a watch's story (`--lint`).
+    Lint(&'a Lint),
     /// Nothing more comes of an exchange.
     ExchangeEnd(&'a ExchangeEnd),
     /// A capture is done.
@@ -459,6 +473,8 @@ pub struct Totals {
     pub events: u64,
     /// Violations.
     pub violations: u64,
+    /// Findings of `--lint` that fail the check (`--deny`).
+    pub denied: u64,
     /// Chunks that could not be verified.
     pub unverified: u64,
     /// Exchanges whose verdict is `unverified`.

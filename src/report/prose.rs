@@ -225,7 +225,13 @@ impl Prose {
                         format!("{broken}; {chunks}, none of them checked")
                     }
                     (0, Some(broken)) => format!("{broken}; {both}: {}", self.tally_text(end)),
-                    (0, None) => format!("{both}: {}", self.tally_text(end)),
+                    (0, None) => {
+                        let denied = format!("{} of --lint", counted(end.denied, "denied finding"));
+                        match tally.checked() {
+                            0 => denied,
+                            _ => format!("{denied}; {both}: {}", self.tally_text(end)),
+                        }
+                    }
                     (failed, broken) => {
                         let broken = broken.map_or_else(String::new, |broken| format!("; {broken}"));
                         let fail = if failed == 1 { "fails" } else { "fail" };

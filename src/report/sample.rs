@@ -162,8 +162,7 @@ impl Talk {
             namespace: text("kube-system"),
             name: text(name),
             resource_version: Some(version.to_string().into()),
-            id: None,
-            data: None,
+            ..Summary::default()
         };
         Arc::new(Event {
             index: self.events,
@@ -249,6 +248,10 @@ impl Talk {
             tally,
             events: self.events,
             violations: self.violations.len() as u64,
+            lints: 0,
+            denied: 0,
+            hints: Vec::new(),
+            timing: None,
         }
     }
 

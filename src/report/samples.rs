@@ -180,8 +180,7 @@ pub(crate) fn event(index: u64, event_type: &str, in_chunk: u64) -> Arc<Event> {
             namespace: Some("kube-system".into()),
             name: Some("coredns".into()),
             resource_version: Some("230".into()),
-            id: None,
-            data: None,
+            ..Summary::default()
         },
     })
 }
@@ -201,6 +200,10 @@ pub(crate) fn end(
         tally,
         events: tally.one,
         violations: 0,
+        lints: 0,
+        denied: 0,
+        hints: Vec::new(),
+        timing: None,
     })
 }
 

@@ -339,7 +339,7 @@ impl<W: Write> Report for SarifReport<W> {
             },
             Finding::ExchangeEnd(end) => self.exchange(end),
             Finding::CaptureEnd(end) => self.capture(end),
-            Finding::Event(..) | Finding::Chunk(_) => Ok(()),
+            Finding::Event(..) | Finding::Chunk(_) | Finding::Lint(_) => Ok(()),
         }
     }
 

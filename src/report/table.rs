@@ -19,6 +19,7 @@ use crate::report::rows::{Item, Layout, Row};
 use crate::report::sheet::Sheet;
 use crate::report::spool::{Slot, Spool};
 use crate::report::text::{Listing, TextOptions, printable};
+use crate::report::why::Lints;
 use crate::report::{
     Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, JudgedChunk, Report, Tally, Violation,
 };
@@ -65,6 +66,7 @@ struct Open {
     /// Whether rows were written.
     paged: bool,
     failures: Option<Box<Failures>>,
+    lints: Option<Box<Lints>>,
     /// The first chunk that can't be verified, and why.
     doubt: Option<(u64, String)>,
 }
@@ -161,6 +163,7 @@ impl<W: Write> Table<W> {
             let ended = body_end(body, Side::Response);
             text.push_str(&prose.faint(&prose.paragraph(&ended, "  ", "  ")));
         }
+        text.push_str(&prose.timing(end));
         text.push('\n');
         text.push_str(&prose.verdict(end));
         if let Some((index, reason)) = &open.doubt {
@@ -169,6 +172,10 @@ impl<W: Write> Table<W> {
             text.push_str(&prose.marked(Mark::Doubt, &why));
         }
         text.push_str(&failures.explain(prose, end));
+        text.push_str(&prose.hints(end));
+        if let Some(lints) = &open.lints {
+            text.push_str(&lints.tell(prose, end));
+        }
         self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
 }
@@ -181,6 +188,10 @@ impl<W: Write> Report for Table<W> {
             Finding::Event(..) => {}
             Finding::Chunk(judged) => self.chunk(judged)?,
             Finding::Violation(violation) => self.violation(violation),
+            Finding::Lint(lint) => {
+                let open = self.open.entry(lint.exchange).or_default();
+                open.lints.get_or_insert_default().push(lint);
+            }
             Finding::ExchangeEnd(end) => self.end(end)?,
             Finding::CaptureEnd(end) => {
                 self.sheet.capture(&mut self.out, self.prose, &self.options, end, "")?;

@@ -307,7 +307,7 @@ fn end_line(lines: &mut String, start: usize) -> usize {
 }
 
 /// A number in groups of three: `1,234,567`.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
@@ -356,12 +356,12 @@ pub(super) fn frame_ranges(frames: &[FrameNo], most: usize) -> String {
 }
 
 /// `8`, or `8–10`.
-pub(super) fn range(first: u64, last: u64) -> String {
+pub(crate) fn range(first: u64, last: u64) -> String {
     if first == last { first.to_string() } else { format!("{first}–{last}") }
 }
 
 /// Ascending numbers as runs of consecutive ones.
-pub(super) fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+pub(crate) fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
     let mut ranges: Vec<(u64, u64)> = Vec::new();
     for number in numbers {
         match ranges.last_mut() {

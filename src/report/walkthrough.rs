@@ -26,6 +26,7 @@ use crate::report::spool::Slot;
 use crate::report::text::{
     Listing, TextOptions, Tone, counted, fit, frame_ranges, grouped, preview, printable, seconds,
 };
+use crate::report::why::Lints;
 use crate::report::{
     CaptureEnd, Conclusion, Decoded, Event, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding,
     JudgedChunk, Report, Tally, Violation,
@@ -79,6 +80,7 @@ struct Open {
     listed: u64,
     hidden: Tally,
     failures: Option<Box<Failures>>,
+    lints: Option<Box<Lints>>,
     /// Whether octets of the payload are octets of events: not if it is encoded.
     plain: bool,
     /// Chunks of the response that are shown, and whether the terms met in one
@@ -336,10 +338,15 @@ impl<W: Write> Walkthrough<W> {
                 text.push_str(&explain(prose, Term::NoLastChunk));
             }
         }
+        text.push_str(&prose.timing(end));
         text.push('\n');
         text.push_str(&prose.verdict(end));
         if all {
             text.push_str(&failures.explain(prose, end));
+            text.push_str(&prose.hints(end));
+            if let Some(lints) = &open.lints {
+                text.push_str(&lints.tell(prose, end));
+            }
         }
         self.sheet.sections.append(Slot { exchange: id, part: END }, text.as_bytes())
     }
@@ -439,6 +446,10 @@ impl<W: Write> Report for Walkthrough<W> {
             Finding::Event(..) => {}
             Finding::Chunk(judged) => self.chunk(judged)?,
             Finding::Violation(violation) => self.violation(violation)?,
+            Finding::Lint(lint) => {
+                let open = self.open.entry(lint.exchange).or_default();
+                open.lints.get_or_insert_default().push(lint);
+            }
             Finding::ExchangeEnd(end) => self.end(end)?,
             Finding::CaptureEnd(end) => self.capture_end(end)?,
         }

@@ -126,6 +126,7 @@ fn every_code_of_a_report_is_one_of_the_contract() {
         "payload-limit",
         "stream-limit",
         "bad-time",
+        "unredacted-secret",
     ];
     let damaged = {
         let mut capture = watch().chunk(event("a")).capture();

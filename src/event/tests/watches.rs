@@ -32,8 +32,7 @@ fn by_serde(body: &str) -> Option<Summary> {
         namespace: text(metadata, "namespace"),
         name: text(metadata, "name"),
         resource_version: text(metadata, "resourceVersion"),
-        id: None,
-        data: None,
+        ..Summary::default()
     })
 }
 
@@ -191,11 +190,37 @@ fn what_is_shown_of_an_event() {
         namespace: Some("kube-system".into()),
         name: Some("coredns".into()),
         resource_version: Some("73".into()),
-        id: None,
-        data: None,
+        ..Summary::default()
     };
     assert_eq!(summary(body), expected);
     assert_eq!(by_serde(body), Some(expected));
+}
+
+#[test]
+fn what_an_added_event_an_error_and_a_bookmark_say_besides() {
+    let added = summary(
+        r#"{"type":"ADDED","object":{"metadata":{"creationTimestamp":"2026-11-30T01:02:03Z"},"reason":"x"}}"#,
+    );
+    assert_eq!((added.created, added.reason), (Some(1_796_000_523), None));
+    let modified =
+        summary(r#"{"type":"MODIFIED","object":{"metadata":{"creationTimestamp":"2026-11-30T01:02:03Z"}}}"#);
+    assert_eq!(modified.created, None, "that says when the object was made, not when it was changed");
+    let error = summary(
+        r#"{"type":"ERROR","object":{"kind":"Status","message":"too old","reason":"Expired","code":410}}"#,
+    );
+    assert_eq!((error.reason.as_deref(), error.message.as_deref()), (Some("Expired"), Some("too old")));
+    let bookmark = |annotations: &str| {
+        summary(&format!(r#"{{"type":"BOOKMARK","object":{{"metadata":{{{annotations},"name":"n"}}}}}}"#))
+    };
+    let end = bookmark(r#""annotations":{"a":{"b":1},"k8s.io/initial-events-end":"true","c":"d"}"#);
+    assert!(end.initial_events_end);
+    assert_eq!(end.name.as_deref(), Some("n"), "what comes behind the annotations is read");
+    assert!(!bookmark(r#""annotations":{"k8s.io/initial-events-end":"false"}"#).initial_events_end);
+    assert!(
+        !bookmark(r#""annotations":{"k8s.io/initial-events-end":"true"},"annotations":{}"#)
+            .initial_events_end
+    );
+    assert!(!bookmark(r#""labels":{"k8s.io/initial-events-end":"true"}"#).initial_events_end);
 }
 
 #[test]

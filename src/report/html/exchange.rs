@@ -10,11 +10,13 @@ use super::chunk::is_json;
 use super::spread::{Gaps, Sizes};
 use super::timeline::Timeline;
 use super::words::{capitalised, duration, event_type, exchange_verdict, percent, since};
+use crate::hints::Hint;
 use crate::http::Side;
 use crate::report::failures::{FailureKind, Failures};
 use crate::report::phrases::{base, body_end, field, place, request_line, response_line, tally_words, when};
 use crate::report::prose::{Prose, notes};
 use crate::report::text::{counted, fit_middle, grouped, printable};
+use crate::report::why::{Lints, timing_words};
 use crate::report::{ExchangeEnd, ExchangeHead, Expect, JudgedChunk, Tally};
 use crate::units::Timestamp;
 use crate::verdict::{Allow, Verdict};
@@ -39,6 +41,7 @@ pub(super) struct Exchange {
     /// All chunks that have no row.
     pub(super) left_out: Tally,
     pub(super) failures: Failures,
+    pub(super) lints: Lints,
     doubt: Option<(u64, String)>,
     pub(super) timeline: Timeline,
     alignment: Alignment,
@@ -62,6 +65,7 @@ impl Exchange {
             hidden: Tally::default(),
             left_out: Tally::default(),
             failures: Failures::default(),
+            lints: Lints::default(),
             doubt: None,
             timeline: Timeline::new(few),
             alignment: Alignment::default(),
@@ -193,6 +197,10 @@ impl Exchange {
             end: end.response_body.as_ref().map(|body| body_end(body, Side::Response)),
             sentences,
             failures: self.failures.kinds(end).collect(),
+            hints: &end.hints,
+            lints: self.lints.told(),
+            more_lints: self.lints.more(end),
+            timing: end.timing.as_ref().and_then(timing_words),
             filter: self.failures.filter(end),
             facts: if chunked { facts } else { Vec::new() },
             timeline: figure.unwrap_or_default(),
@@ -264,6 +272,10 @@ struct Section<'a> {
     end: Option<String>,
     sentences: Vec<String>,
     failures: Vec<FailureKind<'a>>,
+    hints: &'a [Hint],
+    lints: &'a [(bool, String)],
+    more_lints: Option<String>,
+    timing: Option<String>,
     filter: Option<String>,
     facts: Vec<(&'static str, String)>,
     /// Figures, as HTML.

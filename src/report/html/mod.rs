@@ -442,6 +442,7 @@ impl<W: Write> Report for HtmlReport<W> {
             Finding::Event(..) => {}
             Finding::Chunk(judged) => self.chunk(&raw::chunk(judged))?,
             Finding::Violation(violation) => self.violation(&raw::violation(violation)),
+            Finding::Lint(lint) => self.opened(lint.exchange).lints.push(lint),
             Finding::ExchangeEnd(end) => self.end(&raw::end(end))?,
             Finding::CaptureEnd(end) => self.end_capture(end)?,
         }

@@ -6,7 +6,10 @@ use std::net::SocketAddr;
 use super::text::{JsonText, Sink, key};
 use crate::chunk::{Run, frames};
 use crate::event::Kind;
+use crate::hints::Hint;
+use crate::hints::pace::Timing;
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
+use crate::lint::Lint;
 use crate::report::payload::{Excerpt, Payload};
 use crate::report::{
     Body, Conclusion, Event, ExchangeHead, ExchangeId, Expect, JudgedChunk, OtherStream, Problem, Violation,
@@ -149,6 +152,51 @@ pub(crate) fn violation(text: &mut JsonText, violation: &Violation) {
     if violation.side == Side::Request {
         text.name(key!("side"), Some("request"));
     }
+}
+
+/// A lint's members.
+pub(crate) fn lint(text: &mut JsonText, lint: &Lint) {
+    text.name(key!("code"), Some(lint.code.name()));
+    text.maybe_number(key!("chunk"), lint.chunk);
+    text.maybe_number(key!("frame"), lint.frame.map(|frame| frame.get()));
+    text.maybe_number(key!("event"), lint.event);
+    text.text(key!("message"), Some(&lint.message));
+    text.literal(key!("denied"), if lint.denied { "true" } else { "false" });
+}
+
+/// A hint's members.
+pub(crate) fn hint(text: &mut JsonText, hint: &Hint) {
+    text.name(key!("code"), Some(hint.cause.name()));
+    text.numbers(key!("chunks"), hint.chunks.iter().copied());
+    text.number(key!("count"), hint.count);
+    text.text(key!("message"), Some(&hint.message));
+    text.text(key!("advice"), Some(hint.cause.advice()));
+}
+
+/// How a stream flows in time, as a member.
+pub(crate) fn timing(text: &mut JsonText, timing: Option<&Timing>) {
+    text.key(key!("timing"));
+    let Some(timing) = timing else { return text.raw("null") };
+    text.open();
+    let first = timing.time_to_first_event.map_or_else(|| "null".to_owned(), seconds);
+    text.literal(key!("time_to_first_event"), &first);
+    let longest = timing.longest_gap.map_or_else(|| "null".to_owned(), |(nanos, _)| seconds(nanos));
+    text.literal(key!("longest_gap"), &longest);
+    text.maybe_number(key!("longest_gap_before"), timing.longest_gap.map(|(_, chunk)| chunk));
+    text.number(key!("pauses"), timing.pauses);
+    text.number(key!("singles"), timing.singles);
+    text.number(key!("bursts"), timing.bursts);
+    text.name(key!("buffered"), Some(timing.buffered.name()));
+    text.text(key!("message"), Some(&timing.answer()));
+    text.close();
+}
+
+/// Nanoseconds as a JSON number of seconds, exact.
+fn seconds(nanos: i128) -> String {
+    let sign = if nanos < 0 { "-" } else { "" };
+    let nanos = nanos.unsigned_abs();
+    let text = format!("{sign}{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A problem's members.
