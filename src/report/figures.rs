@@ -37,7 +37,7 @@ fn append_large(out: &mut Vec<u8>, number: u64) {
 /// The digits of a number below 100.
 const fn two_digits(number: u64) -> [u8; 2] {
     // Each fits an octet.
-    let tens = (number * 103 >> 10) as u8;
+    let tens = ((number * 103) >> 10) as u8;
     [b'0' + tens, b'0' + number as u8 - 10 * tens]
 }
 
@@ -58,11 +58,11 @@ fn append_padded(out: &mut Vec<u8>, number: u64, width: u32) {
 /// Three multiplications take the number apart into halves, quarters and
 /// eighths, all parts at once; each quotient is exact in its range.
 const fn eight_digits(number: u64) -> u64 {
-    let fours = number / 10_000 | (number % 10_000) << 32;
-    let hundreds = (fours * 5243 >> 19) & 0x0000_007f_0000_007f;
-    let twos = hundreds | (fours - 100 * hundreds) << 16;
-    let tens = (twos * 103 >> 10) & 0x000f_000f_000f_000f;
-    tens | (twos - 10 * tens) << 8
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 5243) >> 19) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
 }
 
 /// Appends the last `count` (at most 8) of eight digits.
