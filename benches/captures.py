@@ -83,8 +83,8 @@ def connections(capture, count):
 
 
 def instructions(binary, arguments):
-    """How many instructions a run of the program takes."""
-    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", binary, *arguments]
+    """How many instructions a run of the program takes, on one thread."""
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", binary, "--threads", "1", *arguments]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     counted = re.search(r"Collected : (\d+)", done.stderr)
     # 1: a check failed, as it does where an event has many chunks. 3: nothing was to check.

@@ -100,7 +100,7 @@ impl SizeLine {
                 _ => return None,
             };
             // The seventeenth octet is no digit, or the line isn't read here.
-            size = size << 4 | u64::from(digit);
+            size = (size << 4) | u64::from(digit);
         }
         None
     }

@@ -1,6 +1,8 @@
 //! Phrases that the reports for people share: names of places and requests,
 //! how a body is delimited and how it ended, why nothing was checked.
 
+use smol_str::SmolStr;
+
 use crate::event::Kind;
 use crate::http::{BodyEnd, Fields, Framing, RequestHead, ResponseHead, Side};
 use crate::report::text::{counted, fit_middle, grouped, printable, range, ranges, seconds};
@@ -167,7 +169,7 @@ pub(super) fn body_end(body: &Body, side: Side) -> String {
     }
 }
 
-fn trailer_text(trailers: &[(smol_str::SmolStr, smol_str::SmolStr)]) -> String {
+fn trailer_text(trailers: &[(SmolStr, SmolStr)]) -> String {
     if trailers.is_empty() {
         return String::new();
     }
