@@ -57,6 +57,7 @@ impl Report for Findings {
                 violation.exchange,
                 format!("{:?} {:?} {}", violation.code, violation.chunk, violation.message),
             ),
+            Finding::Lint(lint) => (lint.exchange, format!("{lint:?}")),
             Finding::ExchangeEnd(end) => {
                 let body = |body: &Option<chunkscope::report::Body>| {
                     body.as_ref().map(|b| {

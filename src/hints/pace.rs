@@ -223,7 +223,11 @@ mod tests {
         Timestamp::new(1_000, millis, 3)
     }
 
-    fn paced(chunks: &[(u64, u64, Option<(i64, i64)>)]) -> Timing {
+    /// A chunk: when it came (milliseconds), the events that ended in it, and
+    /// when the first and the last of their objects were created (seconds).
+    type Arrival = (u64, u64, Option<(i64, i64)>);
+
+    fn paced(chunks: &[Arrival]) -> Timing {
         let mut pace = Pace::new(Some(at(0)));
         for (index, &(millis, events, created)) in (1..).zip(chunks) {
             pace.chunk(index, at(millis), at(millis), Ended { events, created });

@@ -103,7 +103,7 @@ pub(super) const NOTHING: &str = "nothing-to-check";
 /// What went wrong in reading a capture, or what it lacks: the contract's
 /// problem codes. None of them makes a check fail by itself, unless the capture
 /// can't be read at all.
-pub(super) const PROBLEMS: [Code; 19] = [
+pub(super) const PROBLEMS: [Code; 21] = [
     Code {
         id: UNREADABLE,
         title: "The capture can't be read",
@@ -152,6 +152,12 @@ pub(super) const PROBLEMS: [Code; 19] = [
         meaning: "The capture begins inside a response, or lost octets of it. Chunks are checked from the first \
                   one on that begins an event.",
         advice: "Begin to record before the request.",
+    },
+    Code {
+        id: "incomplete-fragments",
+        title: "Fragmented IP datagrams are not whole",
+        meaning: "Fragments of them are missing, and what they carried is not read.",
+        advice: "Record with a filter by host: one by port keeps first fragments only.",
     },
     Code {
         id: "incomplete-head",
@@ -218,6 +224,12 @@ pub(super) const PROBLEMS: [Code; 19] = [
         title: "A packet has a time that can't be written",
         meaning: "Its time is unknown in the reports. Verdicts don't depend on it.",
         advice: "See whether the recorder's clock is right.",
+    },
+    Code {
+        id: "unredacted-secret",
+        title: "The reports show secrets",
+        meaning: "Whoever reads them learns credentials or data of Secrets.",
+        advice: "Give them on with --redact only, which masks these octets.",
     },
 ];
 

@@ -35,6 +35,7 @@ impl Report for Record {
             Finding::Event(id, _) => *id,
             Finding::Chunk(judged) => judged.exchange,
             Finding::Violation(violation) => violation.exchange,
+            Finding::Lint(lint) => lint.exchange,
             Finding::ExchangeEnd(end) => end.head.id,
             Finding::Capture(_) => return Ok(()),
             Finding::CaptureEnd(end) => {
@@ -52,7 +53,7 @@ impl Report for Record {
             Finding::Chunk(judged) => found.chunks.push((*judged).clone()),
             Finding::Violation(violation) => found.violations.push((*violation).clone()),
             Finding::ExchangeEnd(end) => found.end = Some((*end).clone()),
-            Finding::Capture(_) | Finding::CaptureEnd(_) => {}
+            Finding::Capture(_) | Finding::CaptureEnd(_) | Finding::Lint(_) => {}
         }
         Ok(())
     }

@@ -274,7 +274,11 @@ proptest! {
             }
             _ => None,
         };
-        if ciborium::from_reader::<Value, _>(&mut rest).is_ok() {
+        // RFC 8949 §3.2.3: the parts of a string of indefinite length have one
+        // of their own; ciborium reads a string in a string all the same.
+        let indefinite = octets.iter().filter(|octet| matches!(octet, 0x5f | 0x7f)).count();
+        let nested = ours.is_none() && indefinite > 1;
+        if !nested && ciborium::from_reader::<Value, _>(&mut rest).is_ok() {
             prop_assert_eq!(ours, Some(octets.len() - rest.len()), "{}", octets.escape_ascii());
         }
     }
