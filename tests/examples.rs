@@ -1,4 +1,5 @@
-//! The example servers, octet by octet on the wire.
+//! The example servers, octet by octet on the wire, and what the examples of
+//! the library print.
 //!
 //! They run on a port that the system chooses. The client here is a plain
 //! `TcpStream`, and takes the chunks apart itself.
@@ -359,4 +360,27 @@ fn a_port_that_is_taken_is_named() {
     assert!(!second.status.success());
     let said = String::from_utf8(second.stderr).unwrap();
     assert!(said.contains(&format!("127.0.0.1:{port}")), "{said}");
+}
+
+/// What an example of the library prints.
+fn prints(example: &str, args: &[&str]) -> String {
+    let done =
+        Command::new(path(example)).args(args).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    assert!(done.stderr.is_empty(), "{example}: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).unwrap()
+}
+
+#[test]
+fn the_librarys_examples_print_what_the_program_says() {
+    let text = prints("verdicts", &["testdata/informer.pcap"]);
+    assert!(text.starts_with("fail: 3 of 4 chunks hold one event  /api/v1/namespaces/default/"), "{text}");
+    assert!(text.ends_with("\nfail: 7 events\n"), "{text}");
+
+    let text = prints("sizes", &["testdata/nginx-buffered.pcap"]);
+    assert!(text.starts_with("     6 ×   8192 = 0x2000\n     5 ×   8184 = 0x1ff8\n"), "{text}");
+
+    let text = prints("segments", &[]);
+    assert!(text.starts_with("my tap: segments, 4 packets in 0.003 s, 1 TCP stream\n"), "{text}");
+    assert!(text.contains("chunk 2 (0x9a = 154 octets, frame 4) holds events 2 and 3"), "{text}");
+    assert!(text.ends_with("✗ fail: 1 violation\n"), "{text}");
 }

@@ -78,6 +78,7 @@ impl Report for Findings {
                 )
             }
             Finding::Capture(_) | Finding::CaptureEnd(_) => return Ok(()),
+            other => panic!("a new kind of finding: {other:?}"),
         };
         self.lines.push((id.stream.unwrap().0, id.index, line));
         Ok(())

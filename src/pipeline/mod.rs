@@ -20,6 +20,7 @@ use std::io::{self, Read};
 
 use crate::capture::{CaptureError, NothingYet};
 use crate::lint::Linter;
+use crate::packet::Segment;
 use crate::report::{
     CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, Outcome, Report, Totals,
 };
@@ -62,6 +63,37 @@ pub enum AnalysisError {
 pub struct Analysis<'a> {
     options: &'a Options,
     output: Output<'a>,
+}
+
+/// A recording whose segments come one by one; see [`Analysis::segments`].
+/// Where it is dropped without [`Segments::finish`], what is still open stays
+/// untold.
+pub struct Segments<'s, 'a> {
+    path: String,
+    recording: Recording<'a>,
+    output: &'s mut Output<'a>,
+}
+
+impl Segments<'_, '_> {
+    /// Takes the next segment. Frame numbers rise, or stay where a frame holds
+    /// several segments.
+    ///
+    /// # Errors
+    /// Where a report can't be written.
+    pub fn push(&mut self, segment: &Segment<'_>) -> Result<(), AnalysisError> {
+        self.recording.segment(segment, self.output)
+    }
+
+    /// Ends the recording: whatever is still open ends with it.
+    ///
+    /// # Errors
+    /// Where a report can't be written.
+    pub fn finish(self) -> Result<(), AnalysisError> {
+        let Self { path, recording, output } = self;
+        let end = recording.finish(&path, Vec::new(), &mut Ok(()), output);
+        output.emit(&Finding::CaptureEnd(&end));
+        output.check()
+    }
 }
 
 /// Where findings go, counted on their way.
@@ -202,6 +234,22 @@ impl<'a> Analysis<'a> {
             self.output.check()?;
         }
         outcome
+    }
+
+    /// Takes segments that were decoded elsewhere (from a tap, another reader
+    /// of captures, or made by a test) as one recording with the name `path`.
+    /// They are analysed as they come, on the calling thread.
+    ///
+    /// # Errors
+    /// Where a report can't be written.
+    pub fn segments<'s>(&'s mut self, path: &str) -> Result<Segments<'s, 'a>, AnalysisError> {
+        self.output.emit(&Finding::Capture(path));
+        self.output.check()?;
+        Ok(Segments {
+            path: path.to_owned(),
+            recording: Recording::of_segments(self.options),
+            output: &mut self.output,
+        })
     }
 
     /// Reads raw HTTP/1.1 responses, as `curl --raw -i` prints them.

@@ -9,7 +9,7 @@ use super::streams::{Ledger, Streams};
 use super::threads::{self, Crew, LaneCell, Watched};
 use super::{AnalysisError, Output};
 use crate::capture::{CaptureFormat, CaptureReader, LinkType};
-use crate::packet::{self, Decoded, Decoder};
+use crate::packet::{self, Decoded, Decoder, Segment};
 use crate::report::{CaptureEnd, Format};
 use crate::tcp::{Reassembler, StreamItem};
 use crate::units::{FrameNo, StreamId, Timestamp};
@@ -21,7 +21,7 @@ pub(super) struct Recording<'o> {
     /// By share; one where there is one thread.
     streams: Vec<Streams>,
     ledger: Ledger,
-    format: Option<CaptureFormat>,
+    format: Option<Format>,
     links: Vec<LinkType>,
     packets: u64,
 }
@@ -34,6 +34,8 @@ struct Reading {
     octets: u64,
     times: Option<(Timestamp, Timestamp)>,
     unsupported: Option<(FrameNo, u64, LinkType)>,
+    /// The frame of the last segment that was decoded elsewhere.
+    frame: Option<FrameNo>,
 }
 
 /// Where items go.
@@ -111,6 +113,7 @@ impl<'o> Recording<'o> {
                 octets: 0,
                 times: None,
                 unsupported: None,
+                frame: None,
             },
             streams: (0..threads::shares(options)).map(|_| Streams::default()).collect(),
             ledger: Ledger::new(),
@@ -118,6 +121,11 @@ impl<'o> Recording<'o> {
             links: Vec::new(),
             packets: 0,
         }
+    }
+
+    /// One whose segments are decoded elsewhere.
+    pub(super) fn of_segments(options: &'o Options) -> Self {
+        Self { format: Some(Format::Segments), ..Self::new(options) }
     }
 
     /// Reads a part of the recording.
@@ -131,7 +139,10 @@ impl<'o> Recording<'o> {
             let finish = || lane.flush();
             let source = Watched::new(source, &finish);
             let mut reader = CaptureReader::open(source, &options.limits, *packets + 1)?;
-            format.get_or_insert(reader.format());
+            format.get_or_insert(match reader.format() {
+                CaptureFormat::Pcap => Format::Pcap,
+                CaptureFormat::Pcapng => Format::Pcapng,
+            });
             let outlet = Outlet { ledger: &mut *ledger, output: &mut *output };
             let mut direct = Direct { options, streams, outlet };
             let mut outcome = reading.frames(&mut reader, &mut direct, options.follow, alone(options));
@@ -162,6 +173,28 @@ impl<'o> Recording<'o> {
             ledger.problems.capture(problem.kind.code(), problem.frame, problem.count, problem.message);
         }
         outcome.map(|_| ())
+    }
+
+    /// Takes a segment that was decoded elsewhere.
+    pub(super) fn segment(
+        &mut self,
+        segment: &Segment<'_>,
+        output: &mut Output<'_>,
+    ) -> Result<(), AnalysisError> {
+        let Self { options, reading, streams, ledger, packets, .. } = self;
+        // A frame may aggregate several segments.
+        if reading.frame.replace(segment.stamp.frame) != Some(segment.stamp.frame) {
+            *packets += 1;
+        }
+        if let Some(at) = segment.stamp.at {
+            reading.times = Some((reading.times.map_or(at, |(first, _)| first), at));
+        }
+        let outlet = Outlet { ledger, output };
+        let mut direct = Direct { options, streams, outlet };
+        reading.reassembler.push(segment, &mut |stream: StreamId, item: StreamItem<'_>| {
+            direct.item(stream, item);
+        });
+        output.check()
     }
 
     /// Tells what is left, and sums the recording up. `outcome` is that of the
@@ -224,10 +257,7 @@ impl<'o> Recording<'o> {
         CaptureEnd {
             path: path.to_owned(),
             parts,
-            format: format.map(|format| match format {
-                CaptureFormat::Pcap => Format::Pcap,
-                CaptureFormat::Pcapng => Format::Pcapng,
-            }),
+            format,
             unread: outcome.as_ref().err().map(ToString::to_string),
             link_types: links.iter().map(|link| link.name().into_owned()).collect(),
             packets,
@@ -267,7 +297,7 @@ impl Reading {
         follow: bool,
         most: u64,
     ) -> Result<Until, AnalysisError> {
-        let Self { decoder, reassembler, octets, times, unsupported } = self;
+        let Self { decoder, reassembler, octets, times, unsupported, .. } = self;
         while *octets <= most {
             let frame = match reader.next_frame() {
                 Ok(Some(frame)) => frame,

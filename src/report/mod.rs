@@ -349,6 +349,7 @@ pub struct Problem {
 
 /// What kind of file a capture is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Format {
     /// pcap, of any variant.
     Pcap,
@@ -356,6 +357,9 @@ pub enum Format {
     Pcapng,
     /// Raw HTTP responses.
     Http,
+    /// No file: segments that were decoded elsewhere
+    /// ([`Analysis::segments`](crate::pipeline::Analysis::segments)).
+    Segments,
 }
 
 impl Format {
@@ -366,6 +370,7 @@ impl Format {
             Self::Pcap => "pcap",
             Self::Pcapng => "pcapng",
             Self::Http => "http",
+            Self::Segments => "segments",
         }
     }
 }
@@ -410,6 +415,7 @@ pub struct CaptureEnd {
 
 /// Something that was found.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub enum Finding<'a> {
     /// A capture begins: its path.
     Capture(&'a str),

@@ -70,7 +70,7 @@ impl Prose {
             facts.push(format!("{} joined", counted(capture.parts.len() as u64, "part")));
         }
         facts.extend(capture.link_types.iter().map(|name| printable(name).into_owned()));
-        if matches!(capture.format, Some(Format::Pcap | Format::Pcapng)) {
+        if capture.format.is_some_and(|format| format != Format::Http) {
             let mut packets = counted(capture.packets, "packet");
             if let (Some(first), Some(last)) = (capture.first_time, capture.last_time) {
                 let _ = write!(packets, " in {}", seconds(last.nanos_since(first), 3));

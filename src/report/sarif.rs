@@ -236,7 +236,7 @@ impl<W: Write> SarifReport<W> {
             Some(Format::Http) => Some("message/http"),
             Some(Format::Pcap) => Some("application/vnd.tcpdump.pcap"),
             Some(Format::Pcapng) => Some("application/x-pcapng"),
-            None => None,
+            Some(Format::Segments) | None => None,
         };
         let parts = if end.parts.is_empty() { std::slice::from_ref(&end.path) } else { &end.parts };
         self.artifacts.extend(parts.iter().map(|path| Artifact {

@@ -42,6 +42,7 @@ impl Report for Record {
                 self.problems.extend(end.problems.iter().map(|problem| problem.code));
                 return Ok(());
             }
+            other => panic!("a new kind of finding: {other:?}"),
         };
         let found = self.exchanges.entry((id.stream.unwrap().0, id.index)).or_default();
         assert!(found.end.is_none(), "nothing comes of an exchange behind its end");
@@ -53,7 +54,7 @@ impl Report for Record {
             Finding::Chunk(judged) => found.chunks.push((*judged).clone()),
             Finding::Violation(violation) => found.violations.push((*violation).clone()),
             Finding::ExchangeEnd(end) => found.end = Some((*end).clone()),
-            Finding::Capture(_) | Finding::CaptureEnd(_) | Finding::Lint(_) => {}
+            _ => {}
         }
         Ok(())
     }

@@ -558,7 +558,7 @@ fn capture_facts(end: &CaptureEnd) -> Vec<String> {
         facts.push(format!("{} joined: {}{more}", counted(end.parts.len() as u64, "part"), parts.join(", ")));
     }
     facts.extend(end.link_types.iter().map(|name| printable(name).into_owned()));
-    if matches!(end.format, Some(Format::Pcap | Format::Pcapng)) {
+    if end.format.is_some_and(|format| format != Format::Http) {
         facts.push(counted(end.packets, "packet"));
         facts.push(counted(end.streams, "TCP stream"));
         if let (Some(first), Some(last)) = (end.first_time, end.last_time) {
