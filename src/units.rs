@@ -93,12 +93,13 @@ impl Timestamp {
 
     fn nanos(self) -> i128 {
         let decimals = u32::from(self.decimals());
+        // A fraction is less than a second: neither exceeds 10^9.
         let fraction = if decimals <= 9 {
-            u128::from(self.fraction) * 10u128.pow(9 - decimals)
+            self.fraction * 10u64.pow(9 - decimals)
         } else {
-            u128::from(self.fraction) / 10u128.pow(decimals - 9)
+            self.fraction / 10u64.pow(decimals - 9)
         };
-        i128::from(self.seconds) * 1_000_000_000 + i128::try_from(fraction).unwrap_or(0)
+        i128::from(self.seconds) * 1_000_000_000 + i128::from(fraction)
     }
 
     /// Whether RFC 3339 can write it: its years are 0000 to 9999.

@@ -20,6 +20,9 @@ mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 pub use body::{Body, Readable};
 
@@ -268,6 +271,9 @@ fn in_target(target: &str) -> Vec<Range<usize>> {
 /// Credentials that stand anywhere in a text: behind `Bearer` and `Basic`, and
 /// JSON Web Tokens.
 fn in_text(text: &str) -> Vec<Range<usize>> {
+    if !CREDENTIALS.is_match(text) {
+        return Vec::new();
+    }
     let mut words = words::Words::default();
     let mut ranges = Vec::new();
     words.read(0, text.as_bytes(), &mut |range| {
@@ -279,13 +285,12 @@ fn in_text(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Whether a name, in lower case, says that its value is secret.
-fn is_secret_name(name: &str) -> bool {
-    let plain: Cow<'_, str> = match name.contains(['-', '_', '.', '[', ']', ' ']) {
-        true => name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().into(),
-        false => name.into(),
-    };
-    const WITHIN: [&str; 16] = [
+/// What stands somewhere in a text in which [`words::Words`] finds anything.
+static CREDENTIALS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(&["bearer", "basic", "eyj"]));
+
+/// What names of secret values have within.
+static WITHIN: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    automaton(&[
         "token",
         "secret",
         "password",
@@ -302,11 +307,28 @@ fn is_secret_name(name: &str) -> bool {
         "cookie",
         "authkey",
         "clientkey",
-    ];
+    ])
+});
+
+/// Finds any of the words, in upper or lower case, in one pass: heads of every
+/// exchange are looked through.
+fn automaton(words: &[&str]) -> AhoCorasick {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(words)
+        .unwrap_or_else(|error| unreachable!("a few short words: {error}"))
+}
+
+/// Whether a name, in lower case, says that its value is secret.
+fn is_secret_name(name: &str) -> bool {
+    let plain: Cow<'_, str> = match name.contains(['-', '_', '.', '[', ']', ' ']) {
+        true => name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().into(),
+        false => name.into(),
+    };
     const WHOLE: [&str; 8] = ["key", "sig", "pwd", "pass", "auth", "jwt", "code", "sid"];
     // A list's place, which any client may show.
-    plain != "continuetoken"
-        && (WITHIN.iter().any(|word| plain.contains(word)) || WHOLE.iter().any(|word| plain == *word))
+    plain != "continuetoken" && (WITHIN.is_match(plain.as_ref()) || WHOLE.iter().any(|word| plain == *word))
 }
 
 #[cfg(test)]
