@@ -113,9 +113,11 @@ fn the_page_says_why_and_what_to_do() {
         .output()
         .unwrap();
     let page = String::from_utf8(output.stdout).unwrap();
-    for part in
-        ["<p class=\"code\">nginx-4k-buffer</p>", "proxy_buffering off", "In time: first event after 0.003 s"]
-    {
+    for part in [
+        "<p class=\"code\">Likely cause: nginx-4k-buffer (chunks 2, 56–67)</p>",
+        "proxy_buffering off",
+        "In time: first event after 0.003 s",
+    ] {
         assert!(page.contains(part), "{part}");
     }
 }

@@ -96,3 +96,23 @@ fn several_captures_share_a_page_with_one_that_cannot_be_read() {
     assert_eq!(page.matches("<section class=\"capture\"").count(), 3);
     assert!(page.contains("1 of 3 captures could not be read"));
 }
+
+#[test]
+fn what_lint_found_has_a_section_also_where_nothing_is_checked() {
+    let gone = "testdata/gone-410.pcap";
+    let (plain, _) = page_of(&[gone]);
+    let (noted, status) = page_of(&["--lint", gone]);
+    assert_eq!(status, 0);
+    let sections = |page: &str| page.matches("<article class=\"exchange ").count();
+    assert_eq!(sections(&noted), sections(&plain) + 1, "the list that was answered with 410");
+    assert!(noted.contains("<div class=\"finding lint\"><p class=\"code\">What --lint found</p>"), "{noted}");
+    assert!(noted.contains("<dt>Findings of --lint</dt><dd>6</dd>"));
+    assert!(noted.contains("no chunked event stream. 1 note of --lint</small>"));
+    assert!(!noted.contains("<b>denied:</b>"));
+    let (denied, status) = page_of(&["--deny", "watch-expired", gone]);
+    assert_eq!(status, 1);
+    assert_eq!(denied.matches("<b>denied:</b> watch-expired ").count(), 3);
+    assert!(denied.contains("<dt>Denied findings</dt><dd>3</dd>"));
+    let (findings, _) = denied.split_once("<article").unwrap();
+    assert!(findings.contains("<li>watch-expired (frame\u{a0}20): the server answered the list with 410"));
+}

@@ -121,6 +121,12 @@ impl Code {
             Self::Limit => "watch-limit",
         }
     }
+
+    /// Whether it is how a watch ends if nothing is wrong.
+    #[must_use]
+    pub const fn is_ordinary(self) -> bool {
+        matches!(self, Self::EndedTimeout | Self::EndedAbort)
+    }
 }
 
 /// Something that was found in a watch's story.

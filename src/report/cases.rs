@@ -13,6 +13,7 @@ use crate::report::failures::{Failures, chunk_words};
 use crate::report::phrases::{base, place, request_line};
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{Paint, counted, fit_middle, grouped, printable};
+use crate::report::why::{LintKinds, lint_text};
 use crate::report::{
     CaptureEnd, Conclusion, ExchangeEnd, ExchangeId, ExchangeVerdict, Finding, JudgedChunk, Outcome, Problem,
     Tally, Violation, ViolationCode,
@@ -40,6 +41,8 @@ pub(super) struct Case {
     pub(super) doubt: Option<(Option<FrameNo>, String)>,
     /// Violations so far.
     pub(super) violations: u64,
+    /// What `--lint` found.
+    pub(super) lints: LintKinds,
     /// The time of the last chunk.
     latest: Option<Timestamp>,
 }
@@ -50,7 +53,8 @@ impl Cases {
     }
 
     /// Takes what may have to be said later. A violation is given in words,
-    /// with the number that it has in its exchange, from 1.
+    /// with the number that it has in its exchange, from 1; a finding of
+    /// `--lint` too, of which those that fail the check are counted apart.
     pub(super) fn take(&mut self, finding: &Finding<'_>) -> Option<(u64, String)> {
         match finding {
             Finding::Chunk(judged) => {
@@ -64,11 +68,11 @@ impl Cases {
                 self.open.clear();
                 None
             }
-            Finding::Capture(_)
-            | Finding::Exchange(_)
-            | Finding::Event(..)
-            | Finding::Lint(_)
-            | Finding::ExchangeEnd(_) => None,
+            Finding::Lint(lint) => {
+                let number = self.open.entry(lint.exchange).or_default().lints.push(lint);
+                Some((number, plain(&lint_text(lint))))
+            }
+            Finding::Capture(_) | Finding::Exchange(_) | Finding::Event(..) | Finding::ExchangeEnd(_) => None,
         }
     }
 
@@ -99,12 +103,18 @@ impl Cases {
                     let of = counted(totals.captures, "capture");
                     facts.push(format!("{} of {of} could not be read", grouped(totals.unreadable)));
                 }
-                if totals.violations > 0 {
-                    let violations = counted(totals.violations, "violation");
+                let found: Vec<_> =
+                    [(totals.violations, "violation", ""), (totals.denied, "denied finding", " of --lint")]
+                        .into_iter()
+                        .filter(|(count, ..)| *count > 0)
+                        .map(|(count, noun, of)| counted(count, noun) + of)
+                        .collect();
+                if !found.is_empty() {
+                    let found = found.join(" and ");
                     let of = counted(totals.exchanges, "exchange");
                     facts.push(match self.failed == totals.exchanges {
-                        true => format!("{violations} in {of}"),
-                        false => format!("{violations} in {} of {of}", grouped(self.failed)),
+                        true => format!("{found} in {of}"),
+                        false => format!("{found} in {} of {of}", grouped(self.failed)),
                     });
                 }
                 if totals.unverified_exchanges > 0 && !self.allow.gaps {

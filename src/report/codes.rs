@@ -2,6 +2,8 @@
 //! notifications of SARIF, and the pages of the documentation, which a test
 //! holds to the same words.
 
+use crate::lint;
+
 /// A code, explained.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Code {
@@ -233,9 +235,155 @@ pub(super) const PROBLEMS: [Code; 21] = [
     },
 ];
 
-/// The place of a rule among [`RULES`].
+/// What `--lint` finds, in the order of [`lint::Code`]. None of it makes a check
+/// fail, unless `--deny` names it.
+pub(super) const LINTS: [Code; lint::Code::ALL.len()] = [
+    Code {
+        id: "watch-rv-regression",
+        title: "A resourceVersion is lower than one before it",
+        meaning: "A client that keeps the highest version, or the last one, resumes from another place \
+                  than the server stands at: it misses events, or gets some again.",
+        advice: "Look for what mixes the answers of several servers or caches (a load balancer, a proxy), \
+                 and for a server that was restored from a backup.",
+    },
+    Code {
+        id: "watch-event-repeated",
+        title: "An event came twice in a row",
+        meaning: "A client that counts events, or acts on each, acts twice.",
+        advice: "Let the client pass over an event whose resourceVersion it has seen. Look for what sends \
+                 events again: a proxy that retries, a server that replays.",
+    },
+    Code {
+        id: "watch-added-twice",
+        title: "ADDED for an object that is there",
+        meaning: "A client that takes ADDED for a new object makes it twice, or loses what it knew of it.",
+        advice: "Let the client take ADDED for an object that it has as a change. Look for what mixes the \
+                 answers of several servers.",
+    },
+    Code {
+        id: "watch-event-after-deleted",
+        title: "An event for an object that was deleted",
+        meaning: "A client that believes it brings a deleted object back, or fails since it has none.",
+        advice: "Look for what changes the order of events: several servers behind one address, or a proxy.",
+    },
+    Code {
+        id: "watch-bookmark-unasked",
+        title: "A BOOKMARK that the request didn't ask for",
+        meaning: "A client that doesn't know bookmarks takes it for an object without a name.",
+        advice: "Let the client say allowWatchBookmarks=true if it knows them; otherwise mend the server.",
+    },
+    Code {
+        id: "watch-bookmark-end-missing",
+        title: "The bookmark that ends the initial events never came",
+        meaning: "A client that waits for it never calls its cache complete: informers hang before they \
+                  begin.",
+        advice: "Look whether the server knows sendInitialEvents (WatchList), whether a proxy drops its \
+                 parameters, and whether the watch ended too soon for it.",
+    },
+    Code {
+        id: "watch-bookmark-end-repeated",
+        title: "The bookmark that ends the initial events came twice",
+        meaning: "A client that takes it for the end of the initial state replaces its objects by the few \
+                  since the first.",
+        advice: "Mend the server, or what copies its events.",
+    },
+    Code {
+        id: "watch-bookmark-end-unasked",
+        title: "The bookmark that ends the initial events came unasked",
+        meaning: "A client that knows the annotation takes the objects so far for all that there are.",
+        advice: "Mend the server, or the proxy that changes the request's parameters.",
+    },
+    Code {
+        id: "watch-expired",
+        title: "A resourceVersion or a continue token is too old (410)",
+        meaning: "The server no longer has what was asked for: the client can't go on from there.",
+        advice: "In the client, list anew and watch from the list's resourceVersion. If it happens often, \
+                 let it ask for bookmarks (allowWatchBookmarks=true), so that the version it knows stays \
+                 young.",
+    },
+    Code {
+        id: "watch-reconnect-gap",
+        title: "A client resumed behind the last version that it had seen",
+        meaning: "Events between may have been missed, deletions among them: the client's objects may be \
+                  wrong from then on.",
+        advice: "In the client, resume from the last resourceVersion that it has seen, or list anew first.",
+    },
+    Code {
+        id: "watch-reconnect-replay",
+        title: "A client resumed before the last version that it had seen",
+        meaning: "It gets events again, which it has to pass over.",
+        advice: "In the client, keep the version of each event and bookmark, and resume from the last.",
+    },
+    Code {
+        id: "watch-reconnect-expired",
+        title: "A client resumed from the version that the server had called too old",
+        meaning: "It fails again, and goes on to do so.",
+        advice: "In the client, list anew after a 410 before it watches again.",
+    },
+    Code {
+        id: "watch-ended-timeout",
+        title: "The watch ended with its timeout",
+        meaning: "That is how a server ends a watch: the client resumes from the last version that it knows.",
+        advice: "Nothing has to be done.",
+    },
+    Code {
+        id: "watch-ended-early",
+        title: "The server ended the watch before its timeout",
+        meaning: "The body is whole, so it was done in order: the server shut down, or could not encode an \
+                  event.",
+        advice: "Look into the server's log at that time. The client has to resume from the last version \
+                 that it knows.",
+    },
+    Code {
+        id: "watch-ended-error",
+        title: "The watch ended with an ERROR event",
+        meaning: "Nothing comes behind it. What the client has to do depends on the Status in it.",
+        advice: "Look at the event. At 410, list anew; at others, connect again later each time.",
+    },
+    Code {
+        id: "watch-ended-abort",
+        title: "The client left",
+        meaning: "That is how a client ends a watch.",
+        advice: "Nothing has to be done, unless the client reports an error.",
+    },
+    Code {
+        id: "watch-ended-server-gone",
+        title: "The server's side went away in the middle",
+        meaning: "The client sees a broken body, and has to connect again.",
+        advice: "Look for what ended the connection: a timeout of a proxy or load balancer, a restart, a \
+                 crash.",
+    },
+    Code {
+        id: "watch-ended-broken",
+        title: "The chunk framing broke",
+        meaning: "No client can read on from there.",
+        advice: "See bad-framing: mend the sender that writes the size lines.",
+    },
+    Code {
+        id: "watch-limit",
+        title: "More objects or watches than are followed",
+        meaning: "Of the further ones nothing is said.",
+        advice: "Select streams with --target, --stream or --port.",
+    },
+];
+
+/// What SARIF says where results are left out.
+pub(super) const LEFT_OUT: Code = Code {
+    id: "results-left-out",
+    title: "There are more results than a log may hold",
+    meaning: "Code scanning takes 25,000 results of a run. Those that are left out are counted.",
+    advice: "Take the JSON report, which has all: -o json=report.json.",
+};
+
+/// The place of a rule among [`RULES`], with [`LINTS`] behind them.
 pub(super) fn rule(id: &str) -> Option<usize> {
-    RULES.iter().position(|code| code.id == id)
+    RULES.iter().chain(&LINTS).position(|code| code.id == id)
+}
+
+/// What a finding of `--lint` means.
+pub(super) const fn lint_rule(code: lint::Code) -> &'static Code {
+    #[expect(clippy::indexing_slicing, reason = "there is one of each, in that order")]
+    &LINTS[code as usize]
 }
 
 /// What to do about a rule.
@@ -266,8 +414,16 @@ mod tests {
     }
 
     #[test]
+    fn every_finding_of_lint_has_its_own_rule() {
+        for code in lint::Code::ALL {
+            assert_eq!(lint_rule(code).id, code.name());
+            assert!(rule(code.name()).is_some_and(|place| place >= RULES.len()));
+        }
+    }
+
+    #[test]
     fn every_code_is_given_once() {
-        for codes in [&RULES[..], &PROBLEMS] {
+        for codes in [&RULES[..], &PROBLEMS, &LINTS] {
             let mut ids: Vec<_> = codes.iter().map(|code| code.id).collect();
             ids.sort_unstable();
             ids.dedup();
@@ -277,7 +433,7 @@ mod tests {
 
     #[test]
     fn the_documentation_explains_each_code_in_the_same_words() {
-        for code in RULES.iter().chain(&PROBLEMS) {
+        for code in RULES.iter().chain(&PROBLEMS).chain(&LINTS).chain([&LEFT_OUT]) {
             let row = format!("| `{}` | {} | {} | {} |", code.id, code.title, code.meaning, code.advice);
             assert!(PAGE.contains(&row), "docs/codes.md has no row\n{row}");
         }

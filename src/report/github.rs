@@ -3,14 +3,17 @@
 //! GitHub keeps ten annotations of a kind a step and drops the others without
 //! a word. So an annotation is for all failures of one kind in an exchange,
 //! they come at the end, captures that can't be read first, and a notice says
-//! how many were left out. Not more than these is kept in memory.
+//! how many were left out. Not more than these is kept in memory. What `--lint`
+//! found is an error where `--deny` makes it fail, and otherwise a notice,
+//! unless it is how watches usually end.
 
 use std::io::{self, Write};
 
 use crate::report::cases::{Cases, allowed, answered_in, nothing, plain, problem_words, sentences, title};
 use crate::report::closing::Run;
-use crate::report::codes::{NOTHING, PROBLEMS, RULES, UNREADABLE, UNVERIFIED, advice};
+use crate::report::codes::{LINTS, NOTHING, PROBLEMS, RULES, UNREADABLE, UNVERIFIED, advice};
 use crate::report::text::{counted, fit_middle, grouped, printable};
+use crate::report::why::LintKind;
 use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Outcome, Report};
 use crate::units::FrameNo;
 use crate::verdict::Allow;
@@ -55,6 +58,8 @@ pub struct GithubReport<W> {
     unread: Annotations,
     failures: Annotations,
     warnings: Annotations,
+    /// What `--lint` found that fails nothing.
+    notices: Annotations,
 }
 
 impl<W: Write> GithubReport<W> {
@@ -69,6 +74,7 @@ impl<W: Write> GithubReport<W> {
             unread: Annotations::default(),
             failures: Annotations::default(),
             warnings: Annotations::default(),
+            notices: Annotations::default(),
         }
     }
 
@@ -83,6 +89,12 @@ impl<W: Write> GithubReport<W> {
             message: plain(&message),
         };
         let request = fit_middle(&title(end), TITLE_COLUMNS).into_owned();
+        // Once an exchange, at its first annotation that is about chunks.
+        let mut causes: String = end
+            .hints
+            .iter()
+            .map(|hint| format!("\nLikely cause: {}: {}.", hint.cause.name(), hint.message))
+            .collect();
         for kind in case.failures.kinds(end) {
             self.failures.push(|| {
                 let look = match (end.head.id.stream, kind.frame) {
@@ -92,18 +104,40 @@ impl<W: Write> GithubReport<W> {
                     _ => String::new(),
                 };
                 let code = kind.code.name();
+                let causes = std::mem::take(&mut causes);
                 let mut told: Vec<&str> = kind.told.iter().map(String::as_str).collect();
                 told.extend(kind.more.as_deref());
                 annotation(
                     kind.frame,
                     heading(code, kind.count),
                     format!(
-                        "{request}: {}.\n{}\nWhat to do: {}{look}",
+                        "{request}: {}.\n{}\nWhat to do: {}{look}{causes}",
                         told.join("; "),
                         kind.meaning,
                         advice(code)
                     ),
                 )
+            });
+        }
+        for kind in case.lints.denied() {
+            self.failures.push(|| {
+                let explained = kind.explained();
+                annotation(
+                    kind.frame,
+                    heading(kind.code.name(), kind.count),
+                    format!(
+                        "{request}: {}.\n{}\nWhat to do: {}",
+                        lints(kind),
+                        explained.meaning,
+                        explained.advice
+                    ),
+                )
+            });
+        }
+        for kind in case.lints.notes().filter(|kind| !kind.code.is_ordinary()) {
+            self.notices.push(|| {
+                let message = format!("{request}: {}.", lints(kind));
+                annotation(kind.frame, heading(kind.code.name(), kind.count), message)
             });
         }
         let said = sentences(self.allow).verdict_text(end);
@@ -115,14 +149,16 @@ impl<W: Write> GithubReport<W> {
                     None => (None, String::new()),
                 };
                 let allowed = if self.allow.gaps { " (--allow gaps)" } else { "" };
+                let causes = std::mem::take(&mut causes);
                 let message =
-                    format!("{request}: {said}{allowed}.{doubt}\nWhat to do: {}", advice(UNVERIFIED));
+                    format!("{request}: {said}{allowed}.{doubt}\nWhat to do: {}{causes}", advice(UNVERIFIED));
                 annotation(frame, heading(UNVERIFIED, 1), message)
             });
         }
         for (code, word, count) in allowed(&end.tally, self.allow) {
             self.warnings.push(|| {
-                let message = format!("{request}: {said} (--allow {word}).");
+                let causes = std::mem::take(&mut causes);
+                let message = format!("{request}: {said} (--allow {word}).{causes}");
                 annotation(answered_in(end), heading(code.name(), count), message)
             });
         }
@@ -209,11 +245,19 @@ impl<W: Write> Report for GithubReport<W> {
         for annotation in &warnings.kept {
             self.write("warning", annotation)?;
         }
-        let left: Vec<_> = [(errors.more, "more error"), (warnings.more, "more warning")]
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, noun)| counted(count, noun))
-            .collect();
+        let mut notices = std::mem::take(&mut self.notices);
+        // The last one is the conclusion's.
+        notices.more += u64::from(notices.kept.len() == KEPT);
+        notices.kept.truncate(KEPT - 1);
+        for annotation in &notices.kept {
+            self.write("notice", annotation)?;
+        }
+        let left: Vec<_> =
+            [(errors.more, "more error"), (warnings.more, "more warning"), (notices.more, "more notice")]
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, noun)| counted(count, noun))
+                .collect();
         let mut notice = said;
         if !left.is_empty() {
             let left = left.join(" and ");
@@ -227,10 +271,19 @@ impl<W: Write> Report for GithubReport<W> {
     }
 }
 
+/// Findings of `--lint` with one code, in a sentence without a full stop.
+fn lints(kind: &LintKind) -> String {
+    kind.told.iter().cloned().chain(kind.more()).collect::<Vec<_>>().join("; ")
+}
+
 /// What an annotation is about: `A chunk holds several events (several-events)`.
 fn heading(code: &str, count: u64) -> String {
-    let title =
-        RULES.iter().chain(&PROBLEMS).find(|known| known.id == code).map_or(code, |known| known.title);
+    let title = RULES
+        .iter()
+        .chain(&PROBLEMS)
+        .chain(&LINTS)
+        .find(|known| known.id == code)
+        .map_or(code, |known| known.title);
     let times = if count > 1 { format!(", {} times", grouped(count)) } else { String::new() };
     format!("{title} ({code}{times})")
 }

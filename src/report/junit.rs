@@ -10,21 +10,27 @@
 
 use std::io::{self, Write};
 
+use crate::lint::Lint;
 use crate::report::cases::{
     Case, Cases, allowed, allowed_words, nothing, plain, problem_words, sentences, title,
 };
 use crate::report::closing::Run;
-use crate::report::codes::{NOTHING, UNREADABLE, UNVERIFIED, advice};
-use crate::report::phrases::unchecked;
+use crate::report::codes::{self, NOTHING, UNREADABLE, UNVERIFIED, advice};
+use crate::report::phrases::{place, unchecked};
 use crate::report::spool::{Slot, Spool};
 use crate::report::text::{counted, grouped, printable, seconds};
+use crate::report::why::hint_text;
 use crate::report::{
     CaptureEnd, Conclusion, ExchangeEnd, ExchangeId, ExchangeVerdict, Finding, Outcome, Report,
 };
 use crate::verdict::Allow;
 
-/// Violations of an exchange that are listed; as many as a table shows.
+/// Violations of an exchange that are listed, and findings of `--lint` that
+/// fail the check; as many as a table shows.
 const LISTED: u64 = 1000;
+
+/// Findings of `--lint` that fail nothing and are told of, in one suite.
+const NOTED: u64 = 1000;
 
 /// Exchanges that are named for what `--allow` let pass, in one suite.
 const NAMED: u64 = 100;
@@ -72,6 +78,10 @@ pub struct JunitReport<W> {
     /// What `--allow` let pass, for the suite's output, and in how many exchanges.
     allowed: String,
     allowed_in: u64,
+    /// What `--lint` found that fails nothing, for the suite's output, and how
+    /// many of them there are.
+    notes: String,
+    noted: u64,
 }
 
 impl<W: Write> JunitReport<W> {
@@ -90,6 +100,8 @@ impl<W: Write> JunitReport<W> {
             counts: Counts::default(),
             allowed: String::new(),
             allowed_in: 0,
+            notes: String::new(),
+            noted: 0,
         }
     }
 
@@ -107,6 +119,19 @@ impl<W: Write> JunitReport<W> {
         self.spool.append(Part::Violations.of(id), format!("{code}: {}\n", content(told)).as_bytes())
     }
 
+    fn lint(&mut self, lint: &Lint, number: u64, told: &str) -> io::Result<()> {
+        if !lint.denied {
+            self.noted += 1;
+            if self.noted <= NOTED {
+                self.notes.push_str(&format!("{}: note {told}\n", place(lint.exchange)));
+            }
+        } else if number <= LISTED {
+            let line = format!("{}\n", content(told));
+            self.spool.append(Part::Violations.of(lint.exchange), line.as_bytes())?;
+        }
+        Ok(())
+    }
+
     fn exchange(&mut self, end: &ExchangeEnd) -> io::Result<()> {
         let case = self.cases.end(end);
         self.run.exchange(end, &case.failures);
@@ -117,9 +142,11 @@ impl<W: Write> JunitReport<W> {
         self.counts.tests += 1;
         match end.verdict {
             // Lines of violations wait for the element that holds them.
-            _ if case.violations > 0 => {
+            _ if case.violations > 0 || end.denied > 0 => {
                 self.counts.failures += 1;
-                let kind = case.failures.kinds(end).next().map_or("", |kind| kind.code.name());
+                let kinds = case.failures.kinds(end).map(|kind| kind.code.name());
+                let kind = kinds.chain(case.lints.denied().map(|kind| kind.code.name())).next();
+                let kind = kind.unwrap_or_default();
                 head.push_str(">\n      <failure");
                 attribute(&mut head, "type", kind);
                 attribute(&mut head, "message", &said);
@@ -141,10 +168,13 @@ impl<W: Write> JunitReport<W> {
                 attribute(&mut head, "type", UNVERIFIED);
                 attribute(&mut head, "message", &said);
                 let doubt = case.doubt.map(|(_, doubt)| doubt + "\n").unwrap_or_default();
+                let causes = causes(end);
+                let line_end = if causes.is_empty() { "" } else { "\n" };
                 head.push_str(&format!(
-                    ">{}\nWhat to do: {}</failure>\n    </testcase>\n",
+                    ">{}\nWhat to do: {}{line_end}{}</failure>\n    </testcase>\n",
                     content(&doubt),
-                    content(advice(UNVERIFIED))
+                    content(advice(UNVERIFIED)),
+                    content(&causes),
                 ));
             }
             ExchangeVerdict::Unchecked => {
@@ -203,6 +233,11 @@ impl<W: Write> JunitReport<W> {
             said.push_str(&format!("… and {}\n", counted(more, "more exchange")));
         }
         self.allowed_in = 0;
+        said.push_str(&std::mem::take(&mut self.notes));
+        let more = std::mem::take(&mut self.noted).saturating_sub(NOTED);
+        if more > 0 {
+            said.push_str(&format!("… and {} of --lint\n", counted(more, "more note")));
+        }
         let problems = end.problems.iter();
         let problems =
             problems.map(|problem| format!("{} [{}]\n", problem_words(problem, end), problem.code));
@@ -257,9 +292,13 @@ impl<W: Write> Report for JunitReport<W> {
                 }
                 None => Ok(()),
             },
+            Finding::Lint(lint) => match told {
+                Some((number, told)) => self.lint(lint, number, &told),
+                None => Ok(()),
+            },
             Finding::ExchangeEnd(end) => self.exchange(end),
             Finding::CaptureEnd(end) => self.capture(end),
-            Finding::Exchange(_) | Finding::Event(..) | Finding::Chunk(_) | Finding::Lint(_) => Ok(()),
+            Finding::Exchange(_) | Finding::Event(..) | Finding::Chunk(_) => Ok(()),
         }
     }
 
@@ -289,12 +328,17 @@ impl<W: Write> Report for JunitReport<W> {
     }
 }
 
-/// What the violations of an exchange mean, and where to look them up.
+/// What the violations of an exchange mean, where to look them up, and what
+/// made them.
 fn meanings(case: &Case, end: &ExchangeEnd) -> String {
     let mut text = String::new();
     let more = case.violations.saturating_sub(LISTED);
     if more > 0 {
         text.push_str(&format!("… and {}\n", counted(more, "more violation")));
+    }
+    let more = end.denied.saturating_sub(LISTED);
+    if more > 0 {
+        text.push_str(&format!("… and {} of --lint\n", counted(more, "more denied finding")));
     }
     for kind in case.failures.kinds(end) {
         let code = kind.code.name();
@@ -305,10 +349,21 @@ fn meanings(case: &Case, end: &ExchangeEnd) -> String {
             advice(code)
         ));
     }
+    for kind in case.lints.denied() {
+        let codes::Code { id, meaning, advice, .. } = kind.explained();
+        text.push_str(&format!("\n{id} ({}): {meaning}\nWhat to do: {advice}\n", grouped(kind.count)));
+    }
     if let Some(filter) = case.failures.filter(end) {
         text.push_str(&format!("\nIn Wireshark: {filter}\n"));
     }
+    text.push_str(&causes(end));
     text
+}
+
+/// What made chunk edges differ from event edges, as far as it shows.
+fn causes(end: &ExchangeEnd) -> String {
+    let causes = end.hints.iter();
+    causes.map(|hint| format!("\nLikely cause: {}\n", plain(&hint_text(hint)))).collect()
 }
 
 fn open_case(name: &str, class: &str, time: &str) -> String {

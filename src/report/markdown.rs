@@ -13,6 +13,7 @@ use crate::report::closing::Run;
 use crate::report::codes::{UNVERIFIED, advice};
 use crate::report::phrases::{place, request_line, unchecked, unit};
 use crate::report::text::{counted, fit_middle, grouped, printable};
+use crate::report::why::{LintKind, hint_text};
 use crate::report::{
     CaptureEnd, Conclusion, ExchangeEnd, ExchangeId, ExchangeVerdict, Finding, Outcome, Report,
 };
@@ -81,6 +82,8 @@ pub struct MarkdownReport<W> {
     /// Exchanges of which nothing was checked: rows too.
     rest: Bounded,
     findings: Bounded,
+    /// What `--lint` found that fails nothing.
+    notes: Bounded,
     problems: Bounded,
 }
 
@@ -98,8 +101,9 @@ impl<W: Write> MarkdownReport<W> {
             captures: 0,
             bad: Bounded::new(room / 4),
             good: Bounded::new(room / 8),
-            rest: Bounded::new(room / 8),
+            rest: Bounded::new(room / 16),
             findings: Bounded::new(room / 8 * 3),
+            notes: Bounded::new(room / 16),
             problems: Bounded::new(room / 8),
         }
     }
@@ -121,6 +125,9 @@ impl<W: Write> MarkdownReport<W> {
         if tells {
             let allow = self.allow;
             self.findings.push(at, || finding(path, end, &case, &said, allow));
+        }
+        if case.lints.notes().next().is_some() {
+            self.notes.push(at, || notes(path, end, &case));
         }
     }
 
@@ -191,9 +198,11 @@ impl<W: Write> Report for MarkdownReport<W> {
         if !left.is_empty() {
             text.push_str(&format!("\nLeft out of the table: {}.\n", left.join(", ")));
         }
-        for (heading, list, noun) in
-            [("Findings", &mut self.findings, "exchange"), ("The captures", &mut self.problems, "problem")]
-        {
+        for (heading, list, noun) in [
+            ("Findings", &mut self.findings, "exchange"),
+            ("Notes of --lint", &mut self.notes, "exchange"),
+            ("The captures", &mut self.problems, "problem"),
+        ] {
             if list.texts.is_empty() && list.left_out == 0 {
                 continue;
             }
@@ -215,7 +224,9 @@ fn row(path: &str, end: &ExchangeEnd, case: &Case, allow: Allow) -> String {
         ExchangeVerdict::Pass => ("✅", one_each(end)),
         ExchangeVerdict::Fail => {
             let kinds = case.failures.kinds(end);
-            let kinds = kinds.map(|kind| format!("{} ×{}", kind.code.name(), grouped(kind.count)));
+            let kinds = kinds.map(|kind| (kind.code.name(), kind.count));
+            let kinds = kinds.chain(case.lints.denied().map(|kind| (kind.code.name(), kind.count)));
+            let kinds = kinds.map(|(code, count)| format!("{code} ×{}", grouped(count)));
             ("❌", kinds.collect::<Vec<_>>().join(", "))
         }
         ExchangeVerdict::Unverified if allow.gaps => ("❔", "can't be verified, allowed".to_owned()),
@@ -255,10 +266,7 @@ fn one_each(end: &ExchangeEnd) -> String {
 
 /// What is to be said of an exchange, a paragraph and a list.
 fn finding(path: &str, end: &ExchangeEnd, case: &Case, said: &str, allow: Allow) -> String {
-    let request = request_line(&end.head);
-    let request = code(&fit_middle(&request, REQUEST_COLUMNS));
-    let place = place(end.head.id);
-    let mut text = format!("**{request}** ({place} of {}): {}\n\n", code(path), escape(said));
+    let mut text = format!("{}: {}\n\n", heading(path, end), escape(said));
     for kind in case.failures.kinds(end) {
         let name = kind.code.name();
         for told in kind.told {
@@ -271,6 +279,15 @@ fn finding(path: &str, end: &ExchangeEnd, case: &Case, said: &str, allow: Allow)
             "\n  {}\n\n  What to do: {}\n\n",
             escape(&plain(&kind.meaning)),
             escape(advice(name))
+        ));
+    }
+    for kind in case.lints.denied() {
+        let explained = kind.explained();
+        text.push_str(&format!(
+            "{}\n  {}\n\n  What to do: {}\n\n",
+            lints(kind),
+            escape(explained.meaning),
+            escape(explained.advice)
         ));
     }
     if end.verdict == ExchangeVerdict::Unverified {
@@ -287,10 +304,40 @@ fn finding(path: &str, end: &ExchangeEnd, case: &Case, said: &str, allow: Allow)
     if !words.is_empty() {
         text.push_str(&format!("- allowed: `--allow {}`\n\n", words.join(",")));
     }
+    for hint in &end.hints {
+        text.push_str(&format!("Likely cause: {}\n\n", escape(&plain(&hint_text(hint)))));
+    }
     if let Some(filter) = case.failures.filter(end) {
         text.push_str(&format!("In Wireshark: {}\n\n", code(&filter)));
     }
     text
+}
+
+/// What `--lint` found of an exchange that fails nothing.
+fn notes(path: &str, end: &ExchangeEnd, case: &Case) -> String {
+    let mut text = heading(path, end);
+    text.push_str(":\n\n");
+    for kind in case.lints.notes() {
+        text.push_str(&lints(kind));
+    }
+    text.push('\n');
+    text
+}
+
+/// The request and where it is.
+fn heading(path: &str, end: &ExchangeEnd) -> String {
+    let request = code(&fit_middle(&request_line(&end.head), REQUEST_COLUMNS));
+    format!("**{request}** ({} of {})", place(end.head.id), code(path))
+}
+
+/// Findings of `--lint` with one code, as items of a list.
+fn lints(kind: &LintKind) -> String {
+    let name = kind.code.name();
+    let told = kind.told.iter().map(|told| {
+        let told = told.strip_prefix(name).unwrap_or(told);
+        format!("- **{name}**{}\n", escape(&plain(told)))
+    });
+    told.chain(kind.more().map(|more| format!("- {more}\n"))).collect()
 }
 
 /// A text of a capture as code, which no Markdown in it can end.

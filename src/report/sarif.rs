@@ -1,15 +1,24 @@
-//! SARIF 2.1.0 (OASIS) for code scanning: a result a violation, a notification
-//! a problem.
+//! SARIF 2.1.0 (OASIS) for code scanning: a result a violation or a finding of
+//! `--lint`, a notification a problem.
 //!
 //! A capture has neither lines nor symbols. Where tools ask for a line, it is
 //! the frame, which is what one looks up in Wireshark; stream, exchange and
 //! chunk are logical locations. Fingerprints are made of what stays the same
 //! when the same conversation is recorded again: the rule, the request, and
-//! the how-manieth it is. What `--allow` lets pass is a suppressed note.
+//! the how-manieth it is. What `--allow` lets pass is a suppressed note. What
+//! made chunk edges differ from event edges is told once an exchange, by the
+//! first result on a chunk's events.
+//!
+//! Code scanning refuses logs with more than 25,000 results. So those of an
+//! exchange and of a run are bounded, errors and notes apart, and a
+//! notification says how many are left out.
 //!
 //! Results go to a [`Spool`] until their capture is done, then to the output
 //! in the order of their exchanges; notifications come behind all results, so
 //! they wait in another. Memory doesn't grow with the capture.
+//!
+//! The file is long since the shapes of the format stand in it, each a few lines,
+//! which say nothing without what fills them.
 
 use std::collections::HashMap;
 use std::io::{self, Seek as _, SeekFrom, Write};
@@ -18,15 +27,17 @@ use foldhash::fast::RandomState;
 use serde::Serialize;
 use tempfile::SpooledTempFile;
 
+use crate::lint::Lint;
 use crate::report::cases::{Cases, allowed, allowed_words, answered_in, plain, problem_words, sentences};
 use crate::report::closing::Run;
-use crate::report::codes::{Code, NOTHING, PROBLEMS, RULES, UNREADABLE, UNVERIFIED, rule};
+use crate::report::codes::{Code, LEFT_OUT, LINTS, NOTHING, PROBLEMS, RULES, UNREADABLE, UNVERIFIED, rule};
 use crate::report::phrases::request_line;
 use crate::report::spool::{Slot, Spool};
-use crate::report::text::{fit_middle, printable};
+use crate::report::text::{counted, fit_middle, grouped, printable};
+use crate::report::why::hint_text;
 use crate::report::{
     CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Finding, Format, Outcome,
-    Problem, Report, Violation,
+    Problem, Report, Violation, ViolationCode,
 };
 use crate::units::FrameNo;
 use crate::verdict::Allow;
@@ -43,6 +54,24 @@ const NUMBERED: usize = 100_000;
 
 /// Columns of a request in a message.
 const REQUEST_COLUMNS: usize = 120;
+
+/// Results that code scanning takes of a run.
+const MOST: u64 = 25_000;
+
+/// Errors of a run that are listed.
+const ERRORS: u64 = 20_000;
+
+/// Notes of a run that are listed: what is allowed, and what `--lint` found
+/// that fails nothing.
+const NOTES: u64 = 4_000;
+
+/// Results on captures as a whole.
+const OF_CAPTURES: u64 = 1_000;
+
+const _: () = assert!(ERRORS + NOTES + OF_CAPTURES <= MOST, "a run has room for each kind");
+
+/// Results of an exchange that are listed, errors and notes each.
+const OF_EXCHANGE: u64 = 1_000;
 
 /// The name of our fingerprints; a new way to make them gets a new number.
 const FINGERPRINT: &str = "chunkscopeFinding/v1";
@@ -68,6 +97,43 @@ pub struct SarifReport<W> {
     open: HashMap<ExchangeId, Subject, RandomState>,
     /// How many exchanges with a request's hash had results.
     numbered: HashMap<u64, u64, RandomState>,
+    errors: Room,
+    notes: Room,
+    of_captures: Room,
+}
+
+/// Room for a number of results; what finds none is counted.
+#[derive(Debug)]
+struct Room {
+    left: u64,
+    left_out: u64,
+}
+
+impl Room {
+    const fn of(left: u64) -> Self {
+        Self { left, left_out: 0 }
+    }
+
+    /// Whether one more has room, both here and `within`.
+    const fn take(&mut self, within: &mut u64) -> bool {
+        if self.left == 0 || *within == 0 {
+            self.left_out += 1;
+            return false;
+        }
+        self.left -= 1;
+        *within -= 1;
+        true
+    }
+}
+
+/// The parts of an exchange's results.
+#[derive(Debug, Clone, Copy)]
+#[repr(u8)]
+enum Part {
+    Before,
+    /// The one that waits for the exchange's end, for what made it.
+    Held,
+    Behind,
 }
 
 /// What results say of their exchange.
@@ -79,7 +145,11 @@ struct Subject {
     /// The how-manieth exchange with this request that has results, once it has.
     number: Option<u64>,
     /// Results of each rule so far.
-    counts: [u64; RULES.len()],
+    counts: [u64; RULES.len() + LINTS.len()],
+    /// Results for which there is room yet: errors, and notes.
+    room: [u64; 2],
+    /// The first that is about the events of a chunk, and its fingerprint.
+    held: Option<Box<(Found, String)>>,
 }
 
 impl<W: Write> SarifReport<W> {
@@ -98,6 +168,9 @@ impl<W: Write> SarifReport<W> {
             path: String::new(),
             open: HashMap::default(),
             numbered: HashMap::default(),
+            errors: Room::of(ERRORS),
+            notes: Room::of(NOTES),
+            of_captures: Room::of(OF_CAPTURES),
         }
     }
 
@@ -113,13 +186,15 @@ impl<W: Write> SarifReport<W> {
         self.out.write_all(b",\n\"results\": [")
     }
 
-    /// Puts a result behind those of its exchange.
-    fn put(&mut self, id: ExchangeId, result: &Outcoming<'_>) -> io::Result<()> {
-        self.spool.append(Slot { exchange: id, part: 0 }, &line(result)?)
-    }
-
     fn violation(&mut self, violation: &Violation, told: &str) -> io::Result<()> {
         let id = violation.exchange;
+        let about_events = matches!(
+            violation.code,
+            ViolationCode::SeveralEvents
+                | ViolationCode::PartialEvent
+                | ViolationCode::MixedEvents
+                | ViolationCode::NotAnEvent
+        );
         let finding = Found {
             rule: violation.code.name(),
             level: Level::Error,
@@ -127,12 +202,40 @@ impl<W: Write> SarifReport<W> {
             chunk: violation.chunk,
             frame: violation.frame,
             allowed: None,
+            about_events,
         };
         self.of_exchange(id, finding)
     }
 
+    fn lint(&mut self, lint: &Lint) -> io::Result<()> {
+        let level = match lint.denied {
+            true => Level::Error,
+            false if lint.code.is_ordinary() => Level::None,
+            false => Level::Note,
+        };
+        let event = lint.event.map(|event| format!("event {}: ", grouped(event))).unwrap_or_default();
+        let finding = Found {
+            rule: lint.code.name(),
+            level,
+            text: format!("{event}{}", printable(&lint.message)),
+            chunk: lint.chunk,
+            frame: lint.frame,
+            allowed: None,
+            about_events: false,
+        };
+        self.of_exchange(lint.exchange, finding)
+    }
+
     fn of_exchange(&mut self, id: ExchangeId, finding: Found) -> io::Result<()> {
         let Some(subject) = self.open.get_mut(&id) else { return Ok(()) };
+        let [errors, notes] = &mut subject.room;
+        let has_room = match finding.level {
+            Level::Error | Level::Warning => self.errors.take(errors),
+            Level::Note | Level::None => self.notes.take(notes),
+        };
+        if !has_room {
+            return Ok(());
+        }
         let number = match subject.number {
             Some(number) => number,
             None => {
@@ -154,24 +257,42 @@ impl<W: Write> SarifReport<W> {
         let mut hash = Fnv::default();
         hash.add(&[finding.rule.as_bytes(), &subject.hash.to_le_bytes(), &number.to_le_bytes()]);
         let fingerprint = format!("{:016x}:{ordinal}", hash.0);
-        let text = message(&format!("{}: {}.", subject.request, finding.text.trim_end_matches('.')));
+        let part = match &subject.held {
+            Some(_) => Part::Behind,
+            None if finding.about_events => {
+                subject.held = Some(Box::new((finding, fingerprint)));
+                return Ok(());
+            }
+            None => Part::Before,
+        };
+        let request = subject.request.clone();
+        let line = self.result(id, &request, &finding, &fingerprint, "")?;
+        self.spool.append(Slot { exchange: id, part: part as u8 }, &line)
+    }
+
+    /// A result on an exchange, as a line.
+    fn result(
+        &self,
+        id: ExchangeId,
+        request: &str,
+        finding: &Found,
+        fingerprint: &str,
+        causes: &str,
+    ) -> io::Result<Vec<u8>> {
+        let text = message(&format!("{request}: {}.{causes}", finding.text.trim_end_matches('.')));
         let properties =
             Properties { stream: id.stream.map(|stream| stream.0), exchange: id.index, chunk: finding.chunk };
-        let location = self.location(finding.frame, Some((id, finding.chunk)));
-        let result = Outcoming {
+        line(&Outcoming {
             rule_id: finding.rule,
-            rule_index,
+            rule_index: rule(finding.rule).unwrap_or_default(),
+            kind: finding.level.kind(),
             level: finding.level,
             message: Message { text },
-            locations: [location],
-            partial_fingerprints: Some(Fingerprints([
-                (FINGERPRINT, &fingerprint),
-                (LINE_HASH, &fingerprint),
-            ])),
+            locations: [self.location(finding.frame, Some((id, finding.chunk)))],
+            partial_fingerprints: Some(Fingerprints([(FINGERPRINT, fingerprint), (LINE_HASH, fingerprint)])),
             suppressions: finding.allowed.as_deref().map(Suppression::by),
             properties: Some(properties),
-        };
-        self.put(id, &result)
+        })
     }
 
     /// A place in the capture that is read, which will be the next artifact.
@@ -200,7 +321,8 @@ impl<W: Write> SarifReport<W> {
             };
             let allowed = self.allow.gaps.then(|| "--allow gaps".to_owned());
             let level = if allowed.is_some() { Level::Note } else { Level::Error };
-            let finding = Found { rule: UNVERIFIED, level, text, chunk: None, frame, allowed };
+            let finding =
+                Found { rule: UNVERIFIED, level, text, chunk: None, frame, allowed, about_events: true };
             self.of_exchange(id, finding)?;
         }
         for (code, word, count) in allowed(&end.tally, self.allow) {
@@ -211,11 +333,16 @@ impl<W: Write> SarifReport<W> {
                 chunk: None,
                 frame: answered_in(end),
                 allowed: Some(format!("--allow {word}")),
+                about_events: true,
             };
             self.of_exchange(id, finding)?;
         }
-        self.open.remove(&id);
-        Ok(())
+        let Some(subject) = self.open.remove(&id) else { return Ok(()) };
+        let Some(held) = subject.held else { return Ok(()) };
+        let (finding, fingerprint) = &*held;
+        let causes = end.hints.iter().map(|hint| format!(" Likely cause: {}", plain(&hint_text(hint))));
+        let line = self.result(id, &subject.request, finding, fingerprint, &causes.collect::<String>())?;
+        self.spool.append(Slot { exchange: id, part: Part::Held as u8 }, &line)
     }
 
     fn capture(&mut self, end: &CaptureEnd) -> io::Result<()> {
@@ -255,12 +382,18 @@ impl<W: Write> SarifReport<W> {
         text: &str,
         allowed: Option<&str>,
     ) -> io::Result<()> {
+        // A log of which the last word is that nothing was checked has room for it.
+        let mut room = u64::MAX;
+        if rule_id != NOTHING && !self.of_captures.take(&mut room) {
+            return Ok(());
+        }
         let mut hash = Fnv::default();
         hash.add(&[rule_id.as_bytes(), self.path.as_bytes()]);
         let fingerprint = format!("{:016x}:1", hash.0);
         let result = Outcoming {
             rule_id,
             rule_index: rule(rule_id).unwrap_or_default(),
+            kind: level.kind(),
             level,
             message: Message { text: message(&format!("{}.", text.trim_end_matches('.'))) },
             locations: [self.location(None, None)],
@@ -288,15 +421,51 @@ impl<W: Write> SarifReport<W> {
             },
             level: if problem.code == UNREADABLE { Level::Error } else { Level::Warning },
             message: Message { text: message(&problem_words(problem, end)) },
-            locations: [location],
+            locations: Some([location]),
         };
+        self.notify(&notification)
+    }
+
+    fn notify(&mut self, notification: &Notification) -> io::Result<()> {
         self.notifications.write_all(b",\n")?;
-        serde_json::to_writer(&mut self.notifications, &notification)?;
+        serde_json::to_writer(&mut self.notifications, notification)?;
         Ok(())
+    }
+
+    /// Says how many results are left out, if any are.
+    fn left_out(&mut self) -> io::Result<()> {
+        let counts = [
+            (self.errors.left_out, "error"),
+            (self.notes.left_out, "note"),
+            (self.of_captures.left_out, "capture"),
+        ];
+        let counts: Vec<_> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, noun)| counted(count, noun))
+            .collect();
+        if counts.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "Left out: {}. Of an exchange {} results are listed, of a run {} errors and {} notes. {}",
+            counts.join(", "),
+            grouped(OF_EXCHANGE),
+            grouped(ERRORS),
+            grouped(NOTES),
+            LEFT_OUT.advice,
+        );
+        self.notify(&Notification {
+            descriptor: Descriptor { id: LEFT_OUT.id, index: Some(PROBLEMS.len()) },
+            level: Level::Warning,
+            message: Message { text },
+            locations: None,
+        })
     }
 }
 
 /// A result before it is put together.
+#[derive(Debug)]
 struct Found {
     rule: &'static str,
     level: Level,
@@ -305,6 +474,8 @@ struct Found {
     frame: Option<FrameNo>,
     /// The option that lets it pass.
     allowed: Option<String>,
+    /// Whether what made chunk edges differ from event edges explains it.
+    about_events: bool,
 }
 
 /// A result on a line of its own, behind a comma.
@@ -339,7 +510,8 @@ impl<W: Write> Report for SarifReport<W> {
             },
             Finding::ExchangeEnd(end) => self.exchange(end),
             Finding::CaptureEnd(end) => self.capture(end),
-            Finding::Event(..) | Finding::Chunk(_) | Finding::Lint(_) => Ok(()),
+            Finding::Lint(lint) => self.lint(lint),
+            Finding::Event(..) | Finding::Chunk(_) => Ok(()),
         }
     }
 
@@ -358,6 +530,7 @@ impl<W: Write> Report for SarifReport<W> {
                 self.artifacts.push(last);
             }
         }
+        self.left_out()?;
         let out = &mut self.out;
         out.write_all(b"\n],\n\"artifacts\": ")?;
         serde_json::to_writer_pretty(&mut *out, &self.artifacts)?;
@@ -375,7 +548,15 @@ impl<W: Write> Report for SarifReport<W> {
         if io::Read::read(&mut self.notifications, &mut comma)? > 0 {
             io::copy(&mut self.notifications, out)?;
         }
-        out.write_all(b"\n]\n}],\n\"columnKind\": \"unicodeCodePoints\"\n}]\n}\n")?;
+        out.write_all(b"\n]\n}],\n\"columnKind\": \"unicodeCodePoints\"")?;
+        let left_out = [&self.errors, &self.notes, &self.of_captures].map(|room| room.left_out);
+        if let [errors, notes, captures] = left_out
+            && errors + notes + captures > 0
+        {
+            let counts = format!("{{\"errors\": {errors}, \"notes\": {notes}, \"captures\": {captures}}}");
+            write!(out, ",\n\"properties\": {{\"resultsLeftOut\": {counts}}}")?;
+        }
+        out.write_all(b"\n}]\n}\n")?;
         out.flush()
     }
 }
@@ -391,7 +572,14 @@ impl Subject {
             }
             None => hash.add(&[]),
         }
-        Self { request, hash: hash.0, number: None, counts: [0; RULES.len()] }
+        Self {
+            request,
+            hash: hash.0,
+            number: None,
+            counts: [0; RULES.len() + LINTS.len()],
+            room: [OF_EXCHANGE; 2],
+            held: None,
+        }
     }
 }
 
@@ -472,13 +660,15 @@ struct Driver {
 impl Driver {
     fn new() -> Self {
         let version = env!("CARGO_PKG_VERSION");
-        let rules = |codes: &[Code], level| codes.iter().map(|code| Rule::of(code, level)).collect();
+        let rules = RULES.iter().map(|code| Rule::of(code, Level::Error));
+        let lints = LINTS.iter().map(|code| Rule::of(code, Level::Note));
+        let notifications = PROBLEMS.iter().chain([&LEFT_OUT]).map(|code| Rule::of(code, Level::Warning));
         Self {
             name: "chunkscope",
             version,
             semantic_version: version,
-            rules: rules(&RULES, Level::Error),
-            notifications: rules(&PROBLEMS, Level::Warning),
+            rules: rules.chain(lints).collect(),
+            notifications: notifications.collect(),
         }
     }
 }
@@ -532,6 +722,17 @@ enum Level {
     Error,
     Warning,
     Note,
+    None,
+}
+
+impl Level {
+    /// What has no level is no fault (SARIF 2.1.0, section 3.27.10).
+    const fn kind(self) -> Option<&'static str> {
+        match self {
+            Self::None => Some("informational"),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -545,6 +746,9 @@ struct Message {
 struct Outcoming<'a> {
     rule_id: &'static str,
     rule_index: usize,
+    /// `fail` unless it is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
     level: Level,
     message: Message,
     locations: [Location; 1],
@@ -648,7 +852,8 @@ struct Notification {
     descriptor: Descriptor,
     level: Level,
     message: Message,
-    locations: [Location; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locations: Option<[Location; 1]>,
 }
 
 #[derive(Serialize)]

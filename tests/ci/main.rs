@@ -19,6 +19,7 @@ mod hostile;
 mod junit;
 mod markdown;
 mod sarif;
+mod story;
 mod together;
 
 use std::path::PathBuf;

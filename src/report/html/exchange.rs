@@ -200,6 +200,7 @@ impl Exchange {
             hints: &end.hints,
             lints: self.lints.told(),
             more_lints: self.lints.more(end),
+            denied: end.denied > 0,
             timing: end.timing.as_ref().and_then(timing_words),
             filter: self.failures.filter(end),
             facts: if chunked { facts } else { Vec::new() },
@@ -275,6 +276,7 @@ struct Section<'a> {
     hints: &'a [Hint],
     lints: &'a [(bool, String)],
     more_lints: Option<String>,
+    denied: bool,
     timing: Option<String>,
     filter: Option<String>,
     facts: Vec<(&'static str, String)>,
@@ -343,6 +345,11 @@ impl Line {
             before += count;
             Share { verdict, x, width: percent(count as f64, all) }
         });
+        // The verdict tells of those that fail the check.
+        let notes = match end.lints.saturating_sub(end.denied) {
+            0 => String::new(),
+            notes => format!(". {} of --lint", counted(notes, "note")),
+        };
         Self {
             anchor,
             class,
@@ -354,7 +361,7 @@ impl Line {
             events: grouped(end.events),
             first_event: exchange.first_event().unwrap_or_else(|| "–".to_owned()),
             shares: shares.collect(),
-            verdict: capitalised(&prose.verdict_text(end)),
+            verdict: capitalised(&prose.verdict_text(end)) + &notes,
         }
     }
 }

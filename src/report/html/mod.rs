@@ -80,6 +80,9 @@ const LINES: u64 = 1000;
 /// Findings that are told at the top.
 const TOLD: usize = 20;
 
+/// Findings of `--lint` that are told there of an exchange.
+const TOLD_LINTS: usize = 3;
+
 /// Problems of a capture that are listed.
 const PROBLEMS: usize = 50;
 
@@ -164,6 +167,8 @@ struct Counts {
     other: u64,
     /// Lines of the overview, in the run.
     lines: u64,
+    /// What `--lint` found, in the run.
+    lints: u64,
     /// Of the capture that is read: exchanges, lines, sections, and what
     /// isn't shown because it neither failed nor lacks octets, or for want of room.
     exchanges: u64,
@@ -300,6 +305,7 @@ impl<W: Write> HtmlReport<W> {
         self.marks = self.marks.saturating_sub(exchange.timeline.len());
         self.run.exchange(end, &exchange.failures);
         self.counts.exchanges += 1;
+        self.counts.lints += end.lints;
         let matters = matches!(end.verdict, ExchangeVerdict::Fail | ExchangeVerdict::Unverified);
         let has_section = self.has_section(end, matters);
         let anchor = anchor(self.capture, id);
@@ -329,8 +335,9 @@ impl<W: Write> HtmlReport<W> {
 
     /// Whether an exchange gets a section of its own; counts it.
     fn has_section(&mut self, end: &ExchangeEnd, matters: bool) -> bool {
-        let wanted =
-            matters || (!self.options.failed_only && (end.head.expect.is_some() || self.options.list_all));
+        let wanted = matters
+            || (!self.options.failed_only
+                && (end.head.expect.is_some() || end.lints > 0 || self.options.list_all));
         if !wanted {
             return false;
         }
@@ -428,8 +435,8 @@ impl<W: Write> HtmlReport<W> {
             false => done.write_all(octets),
         })?;
         self.dropped.clear();
-        let Counts { mattering, other, lines, .. } = *counts;
-        *counts = Counts { mattering, other, lines, ..Counts::default() };
+        let Counts { mattering, other, lines, lints, .. } = *counts;
+        *counts = Counts { mattering, other, lines, lints, ..Counts::default() };
         self.done.write_all(b"</section>\n")
     }
 }
@@ -476,6 +483,8 @@ impl<W: Write> Report for HtmlReport<W> {
         fact("Chunks", totals.chunks, true);
         fact("Events", totals.events, true);
         fact("Violations", totals.violations, true);
+        fact("Findings of --lint", self.counts.lints, false);
+        fact("Denied findings", totals.denied, false);
         fact("Unverified", totals.unverified, false);
         let page = Page {
             policy: policy(),
@@ -530,6 +539,8 @@ impl Top {
             details.extend(kind.told.first().cloned());
             meaning = meaning.or(Some(kind.meaning));
         }
+        let denied = exchange.lints.told().iter().filter(|(denied, _)| *denied);
+        details.extend(denied.take(TOLD_LINTS).map(|(_, told)| told.clone()));
         self.told.push(Told {
             anchor: anchor.cloned(),
             class,
