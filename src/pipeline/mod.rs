@@ -22,7 +22,7 @@ use crate::capture::{CaptureError, NothingYet};
 use crate::lint::Linter;
 use crate::packet::Segment;
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, Outcome, Report, Totals,
+    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, LeftOut, Outcome, Report, Totals,
 };
 use crate::tcp::{Close, Direction, Piece, StreamItem};
 use crate::units::Stamp;
@@ -301,6 +301,7 @@ impl<'a> Analysis<'a> {
             outcome = Err(AnalysisError::NotHttp);
         }
         let mut problems = Problems::default();
+        let left_out = LeftOut { streams: 0, exchanges: conversation.left_out() };
         let troubles = conversation.finish().troubles;
         if let Some(troubles) = &troubles {
             problems.raw(troubles);
@@ -312,6 +313,7 @@ impl<'a> Analysis<'a> {
             format: troubles.is_some().then_some(Format::Http),
             unread: outcome.as_ref().err().map(ToString::to_string),
             problems: problems.into_list(),
+            left_out,
             ..unread(path)
         };
         self.output.emit(&Finding::CaptureEnd(&end));
@@ -365,6 +367,7 @@ fn unread(path: &str) -> CaptureEnd {
         link_types: Vec::new(),
         packets: 0,
         streams: 0,
+        left_out: LeftOut::default(),
         first_time: None,
         last_time: None,
         problems: Vec::new(),
