@@ -503,3 +503,34 @@ fn numbers_that_are_none_are_refused_by_what_is_wrong_with_them() {
         assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
     }
 }
+
+#[test]
+fn a_saved_response_of_http2_is_told_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.http");
+    for version in ["HTTP/2", "HTTP/3"] {
+        std::fs::write(
+            &path,
+            format!("{version} 200 \r\ncontent-type: text/event-stream\r\n\r\ndata: x\n\n"),
+        )
+        .unwrap();
+        let output = run(100, &["--raw", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        let words =
+            format!("a response of {version}, which has no chunks: record it with curl --http1.1 --raw -i");
+        assert!(said.contains(&words), "{said}");
+    }
+}
+
+#[test]
+fn a_finished_chunk_that_is_not_judged_is_not_called_unfinished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("coded.http");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: compress\r\n";
+    std::fs::write(&path, format!("{head}Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n")).unwrap();
+    let output = run(100, &["--raw", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(3));
+    let out = text(&output.stdout);
+    assert!(out.contains("There is instead: 1 event stream without a chunk that could be judged."), "{out}");
+}

@@ -42,7 +42,8 @@ pub(super) struct Run {
 /// Exchanges that were not checked.
 #[derive(Debug, Default)]
 struct Seen {
-    /// An event stream, but without a finished chunk.
+    /// An event stream, but no chunk of it can be judged: none is finished, or
+    /// none holds what can be read.
     unfinished: u64,
     /// An event stream that isn't chunked.
     unchunked: u64,
@@ -237,7 +238,7 @@ impl Run {
         let seen = &self.seen;
         let mut instead = Vec::new();
         for (count, noun, rest) in [
-            (seen.unfinished, "event stream", " without a finished chunk"),
+            (seen.unfinished, "event stream", " without a chunk that could be judged"),
             (seen.unchunked, "watch or event stream", " that is not chunked"),
             (seen.chunked, "chunked response", " that no rule takes for an event stream"),
             (seen.any, "response", " whose framing alone was checked (--expect any)"),
