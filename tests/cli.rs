@@ -534,3 +534,21 @@ fn a_finished_chunk_that_is_not_judged_is_not_called_unfinished() {
     let out = text(&output.stdout);
     assert!(out.contains("There is instead: 1 event stream without a chunk that could be judged."), "{out}");
 }
+
+#[test]
+fn a_response_that_curl_took_apart_is_asked_about_curls_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.http");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let told = |body: &str| {
+        std::fs::write(&path, format!("{head}{body}")).unwrap();
+        let output = run(200, &["--raw", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1));
+        text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let words = "was this recorded with curl's --raw?";
+    assert!(told("event: x\ndata: y\n\n").contains(words));
+    // The framing was there, and broke later.
+    assert!(!told("9\r\ndata: x\n\n\r\nzz\r\n").contains(words));
+    assert!(!told("9\r\ndata: x\n\nzz\r\n").contains(words));
+}
