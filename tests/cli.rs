@@ -552,3 +552,14 @@ fn a_response_that_curl_took_apart_is_asked_about_curls_option() {
     assert!(!told("9\r\ndata: x\n\n\r\nzz\r\n").contains(words));
     assert!(!told("9\r\ndata: x\n\nzz\r\n").contains(words));
 }
+
+#[test]
+fn what_is_no_response_is_refused_before_its_end() {
+    let output = cargo_bin_cmd!("chunkscope")
+        .args(["-q", "--raw", "/dev/zero"])
+        .timeout(std::time::Duration::from_secs(60))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no HTTP/1 response begins"));
+}

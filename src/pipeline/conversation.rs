@@ -92,6 +92,11 @@ impl Conversation {
         open.find_map(Exchange::under_way)
     }
 
+    /// Whether it speaks something else than HTTP/1.
+    pub(super) fn is_other(&self) -> bool {
+        self.talk.protocol.is_some()
+    }
+
     /// Whether anything of HTTP/1 was understood.
     pub(super) fn understood(&self) -> bool {
         self.talk.understood

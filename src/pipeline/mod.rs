@@ -302,6 +302,10 @@ impl<'a> Analysis<'a> {
                 output.tell(|report| report.moment());
             }
             self.output.check()?;
+            // What isn't HTTP/1 needn't be read to its end, if it has one.
+            if conversation.is_other() {
+                break;
+            }
         }
         let output = &mut self.output;
         conversation
