@@ -423,3 +423,143 @@ fn long_work_shows_progress_on_a_terminal_and_leaves_nothing_of_it() {
     let table = table.replace('\n', "\r\n");
     assert!(shown.ends_with(&table), "{shown}\n{table}");
 }
+
+#[test]
+fn what_the_options_leave_out_is_not_said_to_be_absent() {
+    for (options, words) in [
+        (["--stream", "9"], "1 TCP stream is left out by --stream, --port or --host."),
+        (["--port", "443"], "1 TCP stream is left out by --stream, --port or --host."),
+        (["--host", "::1"], "1 TCP stream is left out by --stream, --port or --host."),
+        (["--target", "^/nothing"], "1 exchange is left out by --target,"),
+    ] {
+        for threads in ["1", "4"] {
+            let output = run(100, &[options[0], options[1], "--threads", threads, "informer.pcap"]);
+            assert_eq!(output.status.code(), Some(3));
+            let out = text(&output.stdout);
+            assert!(out.contains(words), "{options:?}: {out}");
+            // It is TCP, and it is HTTP; and nobody need record anew.
+            for untrue in ["is TCP", "No HTTP", "To record"] {
+                assert!(!out.contains(untrue), "{options:?}: {out}");
+            }
+        }
+        let quiet = run(100, &["-q", options[0], options[1], "informer.pcap"]);
+        assert!(text(&quiet.stderr).contains("in what --stream, --port, --host and --target select"));
+    }
+    let raw = run(100, &["--raw", "--target", "watch", "watch.http"]);
+    assert!(text(&raw.stdout).contains("which matches no request that wasn't captured"));
+    let some = run(100, &["--stream", "1", "gone-410.pcap"]);
+    assert!(text(&some.stdout).contains(", 1 of 4 TCP streams\n"), "{}", text(&some.stdout));
+}
+
+#[test]
+fn raw_responses_are_said_to_be_in_no_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (name, body) in [("whole", "9\r\ndata: x\n\n\r\n0\r\n\r\n"), ("broken", "9\r\ndata: x\n\n\r\nzz\r\n")]
+    {
+        let path = folder.path().join(name);
+        std::fs::write(&path, format!("{head}{body}")).unwrap();
+        for options in [&["--raw"][..], &["--raw", "-f", "walkthrough"], &["--raw", "--follow"]] {
+            let line: Vec<_> = options.iter().copied().chain([path.to_str().unwrap()]).collect();
+            let output = run(100, &line);
+            let out = text(&output.stdout);
+            assert!(out.contains("data") || out.contains("message"), "{options:?}: {out}");
+            let named = out.replace("frames  verdict", "");
+            assert!(!named.contains("frame"), "{options:?} {name}: {out}");
+        }
+    }
+}
+
+#[test]
+fn a_problem_names_its_frame_once() {
+    let response = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2 \r\nab\r\n0\r\n\r\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lenient.pcap");
+    std::fs::write(&path, capture(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", response)).unwrap();
+    let output = run(100, &[path.to_str().unwrap()]);
+    let said = text(&output.stderr);
+    assert!(said.contains("[lenient-framing]"), "{said}");
+    assert_eq!(said.matches("(frame ").count(), 1, "{said}");
+}
+
+#[test]
+fn a_head_that_lacks_octets_is_not_taken_for_a_chunked_body() {
+    let output = run(120, &["flaw-snaplen200.pcap"]);
+    let out = text(&output.stdout);
+    assert!(out.contains("Whether the request has a body isn't known: the capture lacks octets of the head"));
+    assert!(!out.contains("chunk begins") && !out.contains("0 octets"), "{out}");
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_by_what_is_wrong_with_them() {
+    for (option, number, words) in [
+        ("--threads", "0", "invalid value '0' for '--threads <N>': at least 1 thread is needed"),
+        ("--limit", "-1", "invalid value '-1' for '--limit <N>'"),
+        ("--stream", "-1", "invalid value '-1' for '--stream <N>'"),
+        ("--port", "-1", "invalid value '-1' for '--port <P>'"),
+    ] {
+        let output = run(100, &[option, number, "informer.pcap"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_saved_response_of_http2_is_told_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.http");
+    for version in ["HTTP/2", "HTTP/3"] {
+        std::fs::write(
+            &path,
+            format!("{version} 200 \r\ncontent-type: text/event-stream\r\n\r\ndata: x\n\n"),
+        )
+        .unwrap();
+        let output = run(100, &["--raw", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2));
+        let said = text(&output.stderr);
+        let words =
+            format!("a response of {version}, which has no chunks: record it with curl --http1.1 --raw -i");
+        assert!(said.contains(&words), "{said}");
+    }
+}
+
+#[test]
+fn a_finished_chunk_that_is_not_judged_is_not_called_unfinished() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("coded.http");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Encoding: compress\r\n";
+    std::fs::write(&path, format!("{head}Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n")).unwrap();
+    let output = run(100, &["--raw", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(3));
+    let out = text(&output.stdout);
+    assert!(out.contains("There is instead: 1 event stream without a chunk that could be judged."), "{out}");
+}
+
+#[test]
+fn a_response_that_curl_took_apart_is_asked_about_curls_option() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("saved.http");
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+    let told = |body: &str| {
+        std::fs::write(&path, format!("{head}{body}")).unwrap();
+        let output = run(200, &["--raw", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(1));
+        text(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let words = "was this recorded with curl's --raw?";
+    assert!(told("event: x\ndata: y\n\n").contains(words));
+    // The framing was there, and broke later.
+    assert!(!told("9\r\ndata: x\n\n\r\nzz\r\n").contains(words));
+    assert!(!told("9\r\ndata: x\n\nzz\r\n").contains(words));
+}
+
+#[test]
+fn what_is_no_response_is_refused_before_its_end() {
+    let output = cargo_bin_cmd!("chunkscope")
+        .args(["-q", "--raw", "/dev/zero"])
+        .timeout(std::time::Duration::from_secs(60))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no HTTP/1 response begins"));
+}

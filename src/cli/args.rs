@@ -64,11 +64,11 @@ pub struct Args {
     pub stall: u64,
 
     /// Only this TCP stream, numbered as Wireshark's tcp.stream; repeatable
-    #[arg(long = "stream", value_name = "N", help_heading = "Selection")]
+    #[arg(long = "stream", value_name = "N", allow_negative_numbers = true, help_heading = "Selection")]
     pub streams: Vec<u64>,
 
     /// Only connections with this port at either end; repeatable
-    #[arg(long = "port", value_name = "P", help_heading = "Selection")]
+    #[arg(long = "port", value_name = "P", allow_negative_numbers = true, help_heading = "Selection")]
     pub ports: Vec<u16>,
 
     /// Only connections with this IP address at either end; repeatable
@@ -154,14 +154,14 @@ pub struct Args {
     ///
     /// What is hidden is counted, and the first 1,000 failed chunks are always
     /// shown.
-    #[arg(long, value_name = "N", help_heading = "Report")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Report")]
     pub limit: Option<u64>,
 
     /// Threads to use; the reports don't depend on it [default: the processor's cores]
     ///
     /// With 1 no other thread is started, but for the one that waits for the
     /// input with --follow.
-    #[arg(long, value_name = "N", help_heading = "Run")]
+    #[arg(long, value_name = "N", value_parser = threads, allow_negative_numbers = true, help_heading = "Run")]
     pub threads: Option<NonZeroUsize>,
 
     /// Only this chunk of each response, in a walkthrough; repeatable
@@ -332,6 +332,14 @@ impl ValueEnum for Code {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         Some(PossibleValue::new(self.name()))
+    }
+}
+
+/// A number of threads.
+fn threads(word: &str) -> Result<NonZeroUsize, String> {
+    match word.parse::<usize>() {
+        Ok(number) => NonZeroUsize::new(number).ok_or_else(|| "at least 1 thread is needed".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -33,7 +33,7 @@ use crate::report::stall::Stalls;
 use crate::report::table::Table;
 use crate::report::text::{TextOptions, counted, printable};
 use crate::report::walkthrough::Walkthrough;
-use crate::report::{CaptureEnd, Conclusion, ExchangeVerdict, Finding, Outcome, Report, UnderWay};
+use crate::report::{CaptureEnd, Conclusion, ExchangeVerdict, Finding, LeftOut, Outcome, Report, UnderWay};
 use crate::units::Timestamp;
 use crate::verdict::{Allow, Verdict};
 
@@ -165,6 +165,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         allow: settings.allow,
         told: HashSet::new(),
         others: [0; 2],
+        left_out: false,
         stalls: tells_stalls.then(|| (Stalls::new(settings.stall), clock)),
         progress: progress.clone(),
         so_far: SoFar::default(),
@@ -185,6 +186,7 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
     };
     let told = std::mem::take(&mut reports.told);
     let [tls, http2] = reports.others;
+    let left_out = reports.left_out;
     drop(reports);
     if let Some((name, summary)) = summary {
         summary.commit().map_err(|error| Ended::Failed(format!("{name}: {}", explain_output(&error))))?;
@@ -198,7 +200,8 @@ fn try_run(settings: &Settings, stdout: impl Write, messages: &mut impl Write) -
         Some(ReportFormat::Table | ReportFormat::Walkthrough | ReportFormat::Github | ReportFormat::Markdown)
     );
     if conclusion.outcome == Outcome::Empty && !shown {
-        let _ = writeln!(messages, "chunkscope: {}", nothing(conclusion.totals.exchanges, tls, http2));
+        let _ =
+            writeln!(messages, "chunkscope: {}", nothing(conclusion.totals.exchanges, tls, http2, left_out));
     }
     Ok(match conclusion.exit_status(settings.allow) {
         0 => Status::Pass,
@@ -247,10 +250,17 @@ fn analyse(
 }
 
 /// Why there is nothing to check, in one line.
-fn nothing(exchanges: u64, tls: u64, http2: u64) -> String {
+fn nothing(exchanges: u64, tls: u64, http2: u64, left_out: bool) -> String {
     let named = [(exchanges, "other exchange"), (tls, "TLS connection"), (http2, "HTTP/2 connection")];
     let seen: Vec<_> =
         named.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count, noun)).collect();
+    if left_out {
+        let instead = if seen.is_empty() { String::new() } else { format!(", but {}", seen.join(", ")) };
+        return format!(
+            "nothing to check: no chunked event stream was found{instead} in what --stream, --port, --host and \
+             --target select"
+        );
+    }
     let instead = if seen.is_empty() { "no HTTP at all".to_owned() } else { seen.join(", ") };
     format!(
         "nothing to check: no chunked event stream was found, but {instead}; record where the stream is plain \
@@ -574,6 +584,8 @@ struct Noting<'a, W> {
     told: HashSet<String>,
     /// TLS and HTTP/2 connections.
     others: [u64; 2],
+    /// Whether the filters left anything out.
+    left_out: bool,
     /// What tells of stalls, where the report on standard output doesn't, and
     /// its clock.
     stalls: Option<(Stalls, Instant)>,
@@ -600,6 +612,7 @@ impl<W: Write> Noting<'_, W> {
                 .frame
                 .filter(|_| !self.raw)
                 .map(|frame| format!(" (frame {frame})"))
+                .filter(|frame| !problem.message.ends_with(frame.as_str()))
                 .unwrap_or_default();
             let line = format!("{}: {stream}{}{frame} [{}]", end.path, problem.message, problem.code);
             let _ = writeln!(self.messages, "chunkscope: {}", printable(&line));
@@ -619,6 +632,7 @@ impl<W: Write> Report for Noting<'_, W> {
             }
             return self.reports.finding(finding);
         };
+        self.left_out |= end.left_out != LeftOut::default();
         let [tls, http2] = &mut self.others;
         for (protocol, count) in end.other_counts {
             match protocol {

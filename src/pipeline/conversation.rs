@@ -32,6 +32,8 @@ struct Talk {
     protocol: Option<Protocol>,
     /// Whether anything of HTTP/1 was understood.
     understood: bool,
+    /// Exchanges that the filters don't select.
+    left_out: u64,
 }
 
 /// What remains of a conversation when it is over.
@@ -73,6 +75,11 @@ impl Conversation {
         self.http.push(item, &mut |event: HttpEvent<'_>| talk.event(event, options, emit));
     }
 
+    /// How many exchanges the filters didn't select so far.
+    pub(super) const fn left_out(&self) -> u64 {
+        self.talk.left_out
+    }
+
     /// The connection is over; all its items were pushed.
     pub(super) fn finish(self) -> Remains {
         let Talk { troubles, protocol, understood, .. } = self.talk;
@@ -83,6 +90,11 @@ impl Conversation {
     pub(super) fn under_way(&self) -> Option<UnderWay> {
         let mut open = self.talk.exchanges.iter().filter_map(|(_, exchange)| exchange.as_deref());
         open.find_map(Exchange::under_way)
+    }
+
+    /// Whether it speaks something else than HTTP/1.
+    pub(super) fn is_other(&self) -> bool {
+        self.talk.protocol.is_some()
     }
 
     /// Whether anything of HTTP/1 was understood.
@@ -101,6 +113,7 @@ impl Talk {
             troubles: StreamTroubles::default(),
             protocol: None,
             understood: false,
+            left_out: 0,
         }
     }
 
@@ -110,6 +123,7 @@ impl Talk {
             HttpEvent::Request { index, head } => {
                 self.understood = true;
                 let selected = options.filters.selects_target(head.target.as_deref());
+                self.left_out += u64::from(!selected);
                 self.exchanges.push_back((
                     index,
                     selected.then(|| {
@@ -172,6 +186,7 @@ impl Talk {
             Some(place) => place,
             None => {
                 let selected = options.filters.selects_target(None);
+                self.left_out += u64::from(!selected);
                 let exchange = selected.then(|| Box::new(Exchange::new(self.unread(index))));
                 self.exchanges.push_back((index, exchange));
                 self.exchanges.len() - 1

@@ -77,6 +77,9 @@ pub(super) struct Exchange {
     shortfalls: Shortfalls,
 }
 
+/// Why a raw response may have no chunk framing at all.
+const UNCHUNKED: &str = "; was this recorded with curl's --raw? Without it curl takes the framing away";
+
 impl Exchange {
     pub(super) fn new(head: ExchangeHead) -> Self {
         Self {
@@ -428,6 +431,7 @@ impl Exchange {
         let (unfinished, too_much) =
             (progress.judge.unfinished_coding(), progress.judge.decodes_to_too_much());
         let stopped_in = progress.stopped_in;
+        let chunkless = progress.body.chunks == 0;
         self.take_judgements(side, options, emit);
         if let Some(coding) = unfinished.filter(|_| end == BodyEnd::Complete) {
             self.shortfalls.unfinished_coding = Some(coding);
@@ -436,6 +440,10 @@ impl Exchange {
         if let Some(mut fault) = fault {
             if options.redact {
                 redact::quoted(&mut fault.message);
+            }
+            // curl says that the body is chunked also where it took the chunks apart.
+            if self.head.id.stream.is_none() && chunkless && fault.chunk.is_none() {
+                fault.message.push_str(UNCHUNKED);
             }
             self.violation(
                 side,

@@ -22,7 +22,7 @@ use crate::capture::{CaptureError, NothingYet};
 use crate::lint::Linter;
 use crate::packet::Segment;
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, Outcome, Report, Totals,
+    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, LeftOut, Outcome, Report, Totals,
 };
 use crate::tcp::{Close, Direction, Piece, StreamItem};
 use crate::units::Stamp;
@@ -33,6 +33,9 @@ use options::Options;
 use problems::Problems;
 use recording::Recording;
 use streams::NO_OTHERS;
+
+/// What tells HTTP/2 and HTTP/3 in a status line as curl writes it.
+const VERSION_OCTETS: usize = "HTTP/2 ".len();
 
 /// Why an analysis stopped.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +57,9 @@ pub enum AnalysisError {
         "no HTTP/1 response begins at offset 0: write one with curl --raw -i, or leave out --raw for a capture"
     )]
     NotHttp,
+    /// The input is a response of another version of HTTP.
+    #[error("a response of {0}, which has no chunks: record it with curl --http1.1 --raw -i")]
+    OtherHttp(&'static str),
     /// A report can't be written.
     #[error("{0}")]
     Report(#[source] io::Error),
@@ -264,6 +270,7 @@ impl<'a> Analysis<'a> {
         let mut block = vec![0; self.options.limits.read_block];
         let mut at = 0;
         let mut outcome = Ok(());
+        let mut start = Vec::new();
         loop {
             let len = match source.read(&mut block) {
                 Ok(0) => break,
@@ -279,7 +286,9 @@ impl<'a> Analysis<'a> {
                     break;
                 }
             };
-            let bytes = block.get(..len).unwrap_or_default().into();
+            let octets = block.get(..len).unwrap_or_default();
+            start.extend(octets.iter().take(VERSION_OCTETS.saturating_sub(start.len())));
+            let bytes = octets.into();
             let piece = Piece { at, bytes, stamp, released: stamp, segment_start: at == 0 };
             at += len as u64;
             let output = &mut self.output;
@@ -293,14 +302,24 @@ impl<'a> Analysis<'a> {
                 output.tell(|report| report.moment());
             }
             self.output.check()?;
+            // What isn't HTTP/1 needn't be read to its end, if it has one.
+            if conversation.is_other() {
+                break;
+            }
         }
         let output = &mut self.output;
         conversation
             .push(StreamItem::Closed(Close::CaptureEnd), self.options, &mut |found| output.found(&found));
         if outcome.is_ok() && !conversation.understood() {
-            outcome = Err(AnalysisError::NotHttp);
+            // As curl writes the status line of either.
+            outcome = Err(match start.as_slice() {
+                b"HTTP/2 " => AnalysisError::OtherHttp("HTTP/2"),
+                b"HTTP/3 " => AnalysisError::OtherHttp("HTTP/3"),
+                _ => AnalysisError::NotHttp,
+            });
         }
         let mut problems = Problems::default();
+        let left_out = LeftOut { streams: 0, exchanges: conversation.left_out() };
         let troubles = conversation.finish().troubles;
         if let Some(troubles) = &troubles {
             problems.raw(troubles);
@@ -312,6 +331,7 @@ impl<'a> Analysis<'a> {
             format: troubles.is_some().then_some(Format::Http),
             unread: outcome.as_ref().err().map(ToString::to_string),
             problems: problems.into_list(),
+            left_out,
             ..unread(path)
         };
         self.output.emit(&Finding::CaptureEnd(&end));
@@ -365,6 +385,7 @@ fn unread(path: &str) -> CaptureEnd {
         link_types: Vec::new(),
         packets: 0,
         streams: 0,
+        left_out: LeftOut::default(),
         first_time: None,
         last_time: None,
         problems: Vec::new(),

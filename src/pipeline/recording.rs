@@ -10,7 +10,7 @@ use super::threads::{self, Crew, LaneCell, Watched};
 use super::{AnalysisError, Output};
 use crate::capture::{CaptureFormat, CaptureReader, LinkType};
 use crate::packet::{self, Decoded, Decoder, Segment};
-use crate::report::{CaptureEnd, Format};
+use crate::report::{CaptureEnd, Format, LeftOut};
 use crate::tcp::{Reassembler, StreamItem};
 use crate::units::{FrameNo, StreamId, Timestamp};
 
@@ -262,6 +262,10 @@ impl<'o> Recording<'o> {
             link_types: links.iter().map(|link| link.name().into_owned()).collect(),
             packets,
             streams: streams.iter().map(Streams::selected).sum(),
+            left_out: LeftOut {
+                streams: streams.iter().map(|share| share.left_out().streams).sum(),
+                exchanges: streams.iter().map(|share| share.left_out().exchanges).sum(),
+            },
             first_time: times.map(|(first, _)| first),
             last_time: times.map(|(_, last)| last),
             problems: ledger.problems.into_list(),

@@ -10,7 +10,7 @@ use super::found::{Emit, Found};
 use super::options::Options;
 use super::problems::{Problems, plural};
 use crate::http::Protocol;
-use crate::report::OtherStream;
+use crate::report::{LeftOut, OtherStream};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
 
@@ -33,12 +33,18 @@ enum Slot {
 pub(super) struct Streams {
     slots: HashMap<StreamId, Slot, RandomState>,
     selected: u64,
+    left_out: LeftOut,
 }
 
 impl Streams {
     /// How many streams there were that the filters select.
     pub(super) const fn selected(&self) -> u64 {
         self.selected
+    }
+
+    /// What the filters don't select.
+    pub(super) const fn left_out(&self) -> LeftOut {
+        self.left_out
     }
 
     /// Takes the next item of a stream.
@@ -57,11 +63,14 @@ impl Streams {
                 {
                     self.selected += 1;
                     self.slots.insert(stream, Slot::Quiet(opening));
+                } else {
+                    self.left_out.streams += 1;
                 }
             }
             StreamItem::Closed(_) => {
                 if let Some(Slot::Talking(mut conversation)) = self.slots.remove(&stream) {
                     conversation.push(item, options, emit);
+                    self.left_out.exchanges += conversation.left_out();
                     let remains = conversation.finish();
                     if remains.is_remarkable() {
                         emit(Found::Over(stream, Box::new(remains)));

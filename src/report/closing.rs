@@ -7,7 +7,7 @@ use crate::report::failures::Failures;
 use crate::report::phrases::{place, request_line};
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{counted, fit_middle, grouped, printable};
-use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Expect, Outcome};
+use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Expect, LeftOut, Outcome};
 use crate::verdict::Allow;
 
 /// Exchanges that are named at the end.
@@ -27,6 +27,7 @@ pub(super) struct Run {
     captures: u64,
     packets: u64,
     streams: u64,
+    left_out: LeftOut,
     other: [(Option<Protocol>, u64); 3],
     /// Sentences on exchanges that fail or can't be verified.
     named: Vec<(Mark, String, String)>,
@@ -41,7 +42,8 @@ pub(super) struct Run {
 /// Exchanges that were not checked.
 #[derive(Debug, Default)]
 struct Seen {
-    /// An event stream, but without a finished chunk.
+    /// An event stream, but no chunk of it can be judged: none is finished, or
+    /// none holds what can be read.
     unfinished: u64,
     /// An event stream that isn't chunked.
     unchunked: u64,
@@ -110,6 +112,8 @@ impl Run {
         self.captures += 1;
         self.packets += end.packets;
         self.streams += end.streams;
+        self.left_out.streams += end.left_out.streams;
+        self.left_out.exchanges += end.left_out.exchanges;
         for ((protocol, count), (kind, more)) in self.other.iter_mut().zip(end.other_counts) {
             *protocol = Some(kind);
             *count += more;
@@ -211,6 +215,9 @@ impl Run {
         for sentence in self.instead() {
             text.push_str(&prose.paragraph(&sentence, "  ", "  "));
         }
+        if self.left_out != LeftOut::default() {
+            return text;
+        }
         text.push_str("\n  To record a Kubernetes watch in the clear, each line in a terminal of its own:\n");
         for command in RECORDING {
             text.push_str(&format!("    {command}\n"));
@@ -231,7 +238,7 @@ impl Run {
         let seen = &self.seen;
         let mut instead = Vec::new();
         for (count, noun, rest) in [
-            (seen.unfinished, "event stream", " without a finished chunk"),
+            (seen.unfinished, "event stream", " without a chunk that could be judged"),
             (seen.unchunked, "watch or event stream", " that is not chunked"),
             (seen.chunked, "chunked response", " that no rule takes for an event stream"),
             (seen.any, "response", " whose framing alone was checked (--expect any)"),
@@ -248,9 +255,30 @@ impl Run {
                 instead.push(format!("{}{rest}", counted(count, noun)));
             }
         }
-        match (instead.is_empty(), self.streams, self.packets) {
-            (false, ..) => say(&format!("There is instead: {}.", instead.join("; "))),
+        if !instead.is_empty() {
+            say(&format!("There is instead: {}.", instead.join("; ")));
+        }
+        let left_out = self.left_out;
+        if left_out.streams > 0 {
+            let verb = if left_out.streams == 1 { "is" } else { "are" };
+            say(&format!(
+                "{} {verb} left out by --stream, --port or --host.",
+                counted(left_out.streams, "TCP stream")
+            ));
+        }
+        if left_out.exchanges > 0 {
+            let verb = if left_out.exchanges == 1 { "is" } else { "are" };
+            say(&format!(
+                "{} {verb} left out by --target, which matches no request that wasn't captured.",
+                counted(left_out.exchanges, "exchange")
+            ));
+        }
+        match (instead.is_empty() && left_out == LeftOut::default(), self.streams, self.packets) {
+            (false, ..) => {}
             (true, 0, 0) => say("There are no packets."),
+            (true, 0, 1) => {
+                say("The only packet isn't TCP: was it the right interface, and the right filter?")
+            }
             (true, 0, packets) => say(&format!(
                 "None of the {} is TCP: was it the right interface, and the right filter?",
                 counted(packets, "packet")

@@ -15,6 +15,7 @@ use crate::http::{Framing, Side};
 use crate::lint::Lint;
 use crate::report::closing::Run;
 use crate::report::failures::Failures;
+use crate::report::packetless;
 use crate::report::payload::Payload;
 use crate::report::phrases::{base, body_end, place, request_line, response_line, unit};
 use crate::report::prose::{Mark, Prose};
@@ -304,10 +305,10 @@ impl<W: Write> Report for Follow<W> {
             Finding::Capture(path) => self.run.begin(path),
             Finding::Exchange(head) => self.begin(head)?,
             Finding::Event(..) => {}
-            Finding::Chunk(judged) => self.chunk(judged)?,
+            Finding::Chunk(judged) => self.chunk(&packetless::chunk(judged))?,
             Finding::Violation(violation) => self.violation(violation)?,
             Finding::Lint(lint) => self.lint(lint)?,
-            Finding::ExchangeEnd(end) => self.end(end)?,
+            Finding::ExchangeEnd(end) => self.end(&packetless::end(end))?,
             Finding::CaptureEnd(end) => {
                 self.run.capture(end);
                 let apart = if self.blank { "" } else { "\n" };

@@ -19,6 +19,7 @@ pub mod junit;
 mod lesson;
 pub mod markdown;
 mod octets;
+mod packetless;
 pub mod payload;
 mod phrases;
 mod prose;
@@ -401,6 +402,8 @@ pub struct CaptureEnd {
     pub packets: u64,
     /// How many TCP streams.
     pub streams: u64,
+    /// What the filters left out of it.
+    pub left_out: LeftOut,
     /// The first time that a packet has.
     pub first_time: Option<Timestamp>,
     /// The last packet's time.
@@ -411,6 +414,15 @@ pub struct CaptureEnd {
     pub other_streams: Vec<OtherStream>,
     /// How many streams are TLS, HTTP/2, or something else.
     pub other_counts: [(Protocol, u64); 3],
+}
+
+/// What a capture has and the filters don't select; it is in no other count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// TCP streams.
+    pub streams: u64,
+    /// Exchanges on streams that are selected.
+    pub exchanges: u64,
 }
 
 /// Something that was found.

@@ -228,7 +228,10 @@ impl Pane {
         let kept = kept.len() as u64;
         if kept < received {
             let more = counted(received - kept, "more octet");
-            self.remark(&format!("… {more} in the capture, too many to be kept"));
+            self.remark(&match whole {
+                true => format!("… {more} in the capture, too many to be kept"),
+                false => format!("… {more}; --payload full shows them"),
+            });
         }
     }
 
@@ -449,6 +452,8 @@ mod tests {
     fn what_was_not_kept_or_never_came_is_said() {
         let text = drawn(&[(8, 100)], 100, 100, &[b'x'; 20], true);
         assert!(text.ends_with("… 80 more octets in the capture, too many to be kept\n"), "{text}");
+        let text = drawn(&[(8, 5000)], 5000, 5000, &[b'x'; 200], false);
+        assert!(text.ends_with("… 4,800 more octets; --payload full shows them\n"), "{text}");
         let text = drawn(&[(8, 20)], 100, 20, &[b'x'; 20], true);
         assert_eq!(text.lines().count(), 3, "{text}");
     }

@@ -163,6 +163,10 @@ pub(super) fn body_end(body: &Body, side: Side) -> String {
         BodyEnd::Broken => {
             format!("the chunk framing is invalid{frame}: nothing behind that octet was interpreted")
         }
+        // A head that lacks octets doesn't say how its body ends.
+        BodyEnd::Lost if body.framing.is_none() => {
+            format!("the capture lacks octets of the head{frame}, so that the body can't be read")
+        }
         BodyEnd::Lost => {
             format!("the capture lacks octets here{frame}: where the next chunk begins can't be known")
         }

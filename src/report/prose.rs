@@ -76,7 +76,13 @@ impl Prose {
                 let _ = write!(packets, " in {}", seconds(last.nanos_since(first), 3));
             }
             facts.push(packets);
-            facts.push(counted(capture.streams, "TCP stream"));
+            facts.push(match capture.left_out.streams {
+                0 => counted(capture.streams, "TCP stream"),
+                left_out => {
+                    let all = counted(capture.streams + left_out, "TCP stream");
+                    format!("{} of {all}", grouped(capture.streams))
+                }
+            });
         }
         let path = printable(&capture.path);
         let mut text = format!("{}: {}", path, facts.join(", "));
@@ -319,6 +325,10 @@ pub(super) fn notes(end: &ExchangeEnd) -> Vec<String> {
         && (body.size > 0 || body.end != BodyEnd::Complete)
     {
         let ended = body_end(body, Side::Request);
+        if body.framing.is_none() {
+            notes.push(format!("Whether the request has a body isn't known: {ended}"));
+            return notes;
+        }
         notes.push(format!("The request has a body of {}: {ended}", counted(body.size, "octet")));
     }
     notes

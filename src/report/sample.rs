@@ -9,7 +9,7 @@ use crate::event::{Kind, Summary};
 use crate::http::{BodyEnd, Framing, RequestHead, ResponseHead, Side};
 use crate::report::{
     Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect,
-    Finding, Format, JudgedChunk, Outcome, Report, Tally, Totals, Violation, ViolationCode,
+    Finding, Format, JudgedChunk, LeftOut, Outcome, Report, Tally, Totals, Violation, ViolationCode,
 };
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
 use crate::verdict::{Fault, Overlap, Verdict};
@@ -280,6 +280,7 @@ pub(super) fn capture(path: &str, streams: u64) -> CaptureEnd {
         link_types: vec!["LINUX_SLL2".to_owned()],
         packets: 12,
         streams,
+        left_out: LeftOut::default(),
         first_time: stamp(1, 0).at,
         last_time: stamp(12, 3_996_120).at,
         problems: Vec::new(),

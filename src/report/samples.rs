@@ -9,7 +9,7 @@ use crate::event::{Kind, Summary};
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::report::{
     Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect,
-    Finding, Format, JudgedChunk, OtherStream, Outcome, Problem, Report, Tally, Totals, Violation,
+    Finding, Format, JudgedChunk, LeftOut, OtherStream, Outcome, Problem, Report, Tally, Totals, Violation,
     ViolationCode,
 };
 use crate::units::{FrameNo, Stamp, StreamId, Timestamp};
@@ -217,6 +217,7 @@ pub(crate) fn capture_end(path: &str) -> CaptureEnd {
         link_types: vec!["LINUX_SLL2".into()],
         packets: 34,
         streams: 2,
+        left_out: LeftOut::default(),
         first_time: stamp(1).at,
         last_time: stamp(34).at,
         problems: Vec::new(),

@@ -13,6 +13,7 @@ use std::mem;
 
 use crate::http::Side;
 use crate::report::failures::Failures;
+use crate::report::packetless;
 use crate::report::phrases::{base, body_end, tally_words};
 use crate::report::prose::{Mark, Prose};
 use crate::report::rows::{Item, Layout, Row};
@@ -186,13 +187,13 @@ impl<W: Write> Report for Table<W> {
             Finding::Capture(path) => self.sheet.begin(path),
             Finding::Exchange(head) => self.begin(head),
             Finding::Event(..) => {}
-            Finding::Chunk(judged) => self.chunk(judged)?,
+            Finding::Chunk(judged) => self.chunk(&packetless::chunk(judged))?,
             Finding::Violation(violation) => self.violation(violation),
             Finding::Lint(lint) => {
                 let open = self.open.entry(lint.exchange).or_default();
                 open.lints.get_or_insert_default().push(lint);
             }
-            Finding::ExchangeEnd(end) => self.end(end)?,
+            Finding::ExchangeEnd(end) => self.end(&packetless::end(end))?,
             Finding::CaptureEnd(end) => {
                 self.sheet.capture(&mut self.out, self.prose, &self.options, end, "")?;
             }
@@ -252,7 +253,7 @@ mod tests {
     use crate::report::payload::Payload;
     use crate::report::sample::{Talk, capture, conclusion, coredns, rechunked, sse, stamp, told};
     use crate::report::text::width;
-    use crate::report::{Outcome, Problem, Totals, ViolationCode};
+    use crate::report::{CaptureEnd, LeftOut, Outcome, Problem, Totals, ViolationCode};
     use crate::units::StreamId;
     use crate::verdict::{Allow, Fault};
 
@@ -458,6 +459,34 @@ Other exchanges, none of them an event stream (--all lists their chunks)
         let totals = Totals { captures: 1, streams: 3, packets: 12, ..Totals::default() };
         report.finish(&Conclusion { totals, outcome: Outcome::Empty }).unwrap();
         insta::assert_snapshot!("table_empty_100", String::from_utf8(out).unwrap());
+    }
+
+    #[test]
+    fn what_the_filters_left_out_is_said_and_nothing_untrue_of_the_capture() {
+        let told = |streams, left_out, packets| {
+            let mut out = Vec::new();
+            let mut report = Table::new(&mut out, columns(100));
+            let end = CaptureEnd { left_out, packets, ..capture("left.pcap", streams) };
+            report.finding(&Finding::CaptureEnd(&end)).unwrap();
+            let totals = Totals { captures: 1, packets, ..Totals::default() };
+            report.finish(&Conclusion { totals, outcome: Outcome::Empty }).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let text = told(0, LeftOut { streams: 1, exchanges: 0 }, 12);
+        assert!(text.contains(", 0 of 1 TCP stream\n"), "{text}");
+        assert!(text.ends_with("\n  1 TCP stream is left out by --stream, --port or --host.\n"), "{text}");
+        let text = told(1, LeftOut { streams: 2, exchanges: 3 }, 12);
+        assert!(text.contains(", 1 of 3 TCP streams\n"), "{text}");
+        assert!(
+            text.contains(
+                "3 exchanges are left out by --target, which matches no request that wasn't captured."
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("No HTTP/1.1"), "{text}");
+        // Without filters.
+        let text = told(0, LeftOut::default(), 1);
+        assert!(text.contains("\n  The only packet isn't TCP: was it the right"), "{text}");
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::http::{BodyEnd, Fields, Framing, Side};
 use crate::report::failures::Failures;
 use crate::report::lesson::{Lessons, Term, explain};
 use crate::report::octets::{EventSpan, Pane, Trail, arithmetic, digits};
+use crate::report::packetless;
 use crate::report::payload::Payload;
 use crate::report::phrases::{base, body_end, field, framing, listed, tally_words, unit};
 use crate::report::prose::{Mark, Prose};
@@ -444,13 +445,13 @@ impl<W: Write> Report for Walkthrough<W> {
             Finding::Capture(path) => self.sheet.begin(path),
             Finding::Exchange(head) => self.begin(head),
             Finding::Event(..) => {}
-            Finding::Chunk(judged) => self.chunk(judged)?,
+            Finding::Chunk(judged) => self.chunk(&packetless::chunk(judged))?,
             Finding::Violation(violation) => self.violation(violation)?,
             Finding::Lint(lint) => {
                 let open = self.open.entry(lint.exchange).or_default();
                 open.lints.get_or_insert_default().push(lint);
             }
-            Finding::ExchangeEnd(end) => self.end(end)?,
+            Finding::ExchangeEnd(end) => self.end(&packetless::end(end))?,
             Finding::CaptureEnd(end) => self.capture_end(end)?,
         }
         Ok(())
