@@ -3,7 +3,7 @@
 set -eu
 cd "$(dirname "$0")"
 triple=$(rustc -vV | sed -n 's/^host: //p')
-for target in capture packet tcp http chunk json lines raw whole; do
+for target in capture packet tcp http chunk coding json lines binary raw whole; do
     case $target in
     capture | packet | raw | whole) longest=1500 most=12000 ;;
     *) longest=400 most=6000 ;;

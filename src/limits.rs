@@ -58,8 +58,8 @@ pub struct Limits {
     pub open_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
     pub fragments: usize,
-    /// Octets that a body's codings may yield, for each octet that is read:
-    /// twice what deflate can (1,032). Only brotli and zstd reach it, on octets
+    /// Octets that each of a body's codings may yield, for each octet of the
+    /// body: twice what deflate can (1,032). Only brotli and zstd reach it, on octets
     /// that repeat without end.
     pub coding_ratio: u64,
     /// Octets that they may yield besides: a few large events that are alike.

@@ -10,10 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use chunkscope::capture::CaptureReader;
+use chunkscope::chunk::{self, ChunkToken};
 use chunkscope::limits::Limits;
 use chunkscope::packet::{Decoded, Decoder};
-use chunkscope::tcp::{Direction, Reassembler, StreamItem};
-use chunkscope::units::StreamId;
+use chunkscope::tcp::{Direction, Piece, Reassembler, StreamItem};
+use chunkscope::units::{Stamp, StreamId};
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -56,8 +57,10 @@ replays! {
     segments_that_were_found: "tcp",
     connections_that_were_found: "http",
     bodies_that_were_found: "chunk",
+    coded_bodies_that_were_found: "coding",
     texts_that_were_found: "json",
     lines_that_were_found: "lines",
+    messages_that_were_found: "binary",
     responses_that_were_found: "raw",
     recordings_that_were_found: "whole",
 }
@@ -84,6 +87,34 @@ fn one() {
     run(&fs::read(var("INPUT")).unwrap());
 }
 
+/// The payload octets of a chunked body.
+fn unchunked(octets: &[u8]) -> Vec<u8> {
+    let mut decoder = chunk::Decoder::new(&Limits::default(), 0);
+    let stamp = Stamp::untimed(1);
+    let mut piece = Piece { at: 0, bytes: octets.into(), stamp, released: stamp, segment_start: true };
+    let mut body = Vec::new();
+    while let Some(chunk::Step::Token(token)) = decoder.read(&mut piece) {
+        if let ChunkToken::Payload { piece, .. } = token {
+            body.extend_from_slice(&piece.bytes);
+        }
+    }
+    body
+}
+
+/// The chunked body of a response and its codings, as the target `coding` reads
+/// them.
+fn coded(response: &[u8]) -> Option<(u8, Vec<u8>)> {
+    let end = response.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = std::str::from_utf8(&response[..end]).ok()?;
+    let codings = head.lines().find_map(|line| line.strip_prefix("Content-Encoding: "))?;
+    let mut number = 0;
+    for (place, coding) in codings.split(", ").enumerate() {
+        let coding = ["gzip", "deflate", "br", "zstd"].iter().position(|one| *one == coding)? as u8;
+        number |= if place == 0 { coding } else { 4 | coding << 3 };
+    }
+    Some((number, unchunked(&response[end + 4..])))
+}
+
 /// What fuzzing begins with: the captures of testdata, as each layer sees
 /// them. Writes to the folder that `SEEDS` names; fuzz/README.md says when.
 #[test]
@@ -98,6 +129,14 @@ fn seeds() {
     let limits = Limits::default();
     for file in files(&root("testdata")) {
         let name = file.file_name().unwrap().to_str().unwrap();
+        if name.ends_with(".http") {
+            let octets = fs::read(&file).unwrap();
+            write("raw", name, &octets);
+            if let Some((codings, body)) = coded(&octets) {
+                write("coding", name, &[&[codings, 16], &body[..]].concat());
+            }
+            continue;
+        }
         if !name.contains(".pcap") {
             continue;
         }
@@ -158,6 +197,14 @@ fn seeds() {
             write("raw", &name, &server);
             let Some(head) = server.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
             write("chunk", &name, &server[head + 4..]);
+            if let Some((codings, body)) = coded(&server) {
+                write("coding", &name, &[&[codings, 16], &body[..]].concat());
+            }
+            if ["protobuf", "cbor", "websocket"].iter().any(|one| name.starts_with(one)) {
+                let behind = &server[head + 4..];
+                let body = unchunked(behind);
+                write("binary", &name, if body.is_empty() { behind } else { &body });
+            }
             let body = server[head + 4..]
                 .split(|octet| *octet == b'\n')
                 .skip(1)

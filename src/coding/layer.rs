@@ -3,7 +3,7 @@
 use std::fmt;
 
 use brotli::enc::StandardAlloc;
-use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+use brotli::{BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper as _};
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder as ZstdDecoder, Operation as _};
 
@@ -22,6 +22,8 @@ type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), Fault>;
 pub(super) struct Layer {
     coding: Coding,
     place: Place,
+    /// Octets that it may still yield.
+    left: u64,
     /// What was decoded and isn't passed on yet; kept to be used again.
     piece: Vec<u8>,
 }
@@ -42,7 +44,8 @@ enum Place {
 enum Machine {
     Inflate(Box<Decompress>),
     Brotli(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>),
-    Zstd(Box<ZstdDecoder<'static>>),
+    /// And how many octets it asks for.
+    Zstd(Box<ZstdDecoder<'static>>, usize),
 }
 
 /// What came of a step.
@@ -62,8 +65,14 @@ impl fmt::Debug for Layer {
 }
 
 impl Layer {
-    pub(super) const fn new(coding: Coding) -> Self {
-        Self { coding, place: Place::Start, piece: Vec::new() }
+    /// A layer in front of the first octet, which may yield so many.
+    pub(super) const fn new(coding: Coding, left: u64) -> Self {
+        Self { coding, place: Place::Start, left, piece: Vec::new() }
+    }
+
+    /// Allows it to yield more.
+    pub(super) const fn grant(&mut self, more: u64) {
+        self.left = self.left.saturating_add(more);
     }
 
     pub(super) const fn coding(&self) -> Coding {
@@ -129,8 +138,13 @@ impl Layer {
         loop {
             let Step { read, written, ended, fault } = machine.step(octets, &mut self.piece);
             *octets = octets.get(read..).unwrap_or_default();
-            if let Some(decoded) = self.piece.get(..written).filter(|decoded| !decoded.is_empty()) {
+            let believed = usize::try_from(self.left).unwrap_or(usize::MAX).min(written);
+            self.left -= believed as u64;
+            if let Some(decoded) = self.piece.get(..believed).filter(|decoded| !decoded.is_empty()) {
                 sink(decoded)?;
+            }
+            if believed < written {
+                return Err(Fault::TooMuch);
             }
             if let Some(fault) = fault {
                 return Err(Fault::Corrupt(format!("the {} stream is corrupt: {fault}", self.coding.name())));
@@ -139,7 +153,7 @@ impl Layer {
                 return Ok(true);
             }
             // A full piece may not have been all.
-            if written < self.piece.len() && (octets.is_empty() || read == 0) {
+            if written < self.piece.len() && (octets.is_empty() || read + written == 0) {
                 return match octets.is_empty() {
                     true => Ok(false),
                     false => {
@@ -173,7 +187,7 @@ impl Layer {
                 StandardAlloc::default(),
             ))),
             // zstd's own bound on windows is 128 MiB.
-            Coding::Zstd => Machine::Zstd(Box::new(ZstdDecoder::new().map_err(|_| Fault::TooMuch)?)),
+            Coding::Zstd => Machine::Zstd(Box::new(ZstdDecoder::new().map_err(|_| Fault::TooMuch)?), 1),
         })
     }
 }
@@ -192,7 +206,7 @@ impl Machine {
                     ended: matches!(status, Ok(Status::StreamEnd)),
                     fault: status.err().map(|error| match error.needs_dictionary() {
                         Some(_) => "it needs a dictionary".to_owned(),
-                        None => error.message().unwrap_or("invalid octets").to_owned(),
+                        None => plain(error.message()).to_owned(),
                     }),
                 }
             }
@@ -209,21 +223,88 @@ impl Machine {
                     &mut total,
                     state,
                 );
-                let fault = matches!(result, BrotliResult::ResultFailure);
+                let mut fault = matches!(result, BrotliResult::ResultFailure);
+                while fault && let Some(room) = piece.get_mut(written..) {
+                    let rest = take_unwritten(state, room);
+                    written += rest;
+                    if rest == 0 {
+                        // A full piece may not have been all.
+                        fault = written < piece.len();
+                        break;
+                    }
+                }
                 let ended = matches!(result, BrotliResult::ResultSuccess);
                 Step { read, written, ended, fault: fault.then(|| "invalid octets".to_owned()) }
             }
-            Self::Zstd(decoder) => match decoder.run_on_buffers(octets, piece) {
-                Ok(status) => Step {
-                    read: status.bytes_read,
-                    written: status.bytes_written,
-                    ended: status.remaining == 0,
-                    fault: None,
-                },
-                Err(error) => Step { read: 0, written: 0, ended: false, fault: Some(error.to_string()) },
-            },
+            // Up to a block's end, without the next one's header, which it asks for
+            // too: where that is corrupt, the decoder gives up what it decoded.
+            Self::Zstd(decoder, asked) => {
+                match decoder.run_on_buffers(octets.get(..zstd_part(*asked)).unwrap_or(octets), piece) {
+                    Ok(status) => {
+                        *asked = status.remaining;
+                        Step {
+                            read: status.bytes_read,
+                            written: status.bytes_written,
+                            ended: status.remaining == 0,
+                            fault: None,
+                        }
+                    }
+                    Err(error) => Step { read: 0, written: 0, ended: false, fault: Some(error.to_string()) },
+                }
+            }
         }
     }
+}
+
+/// What inflate says is wrong. Of codes that there can't be it says which only
+/// where few octets are left, so these are all one.
+fn plain(message: Option<&str>) -> &str {
+    match message {
+        None
+        | Some(
+            "repeated call with bad state"
+            | "invalid distance too far back"
+            | "invalid distance code"
+            | "invalid distance code too far back"
+            | "invalid literal/length code",
+        ) => "invalid octets",
+        Some(message) => message,
+    }
+}
+
+/// How many octets a decoder of zstd is given that asks for so many: without the
+/// header of three octets (RFC 8878 §3.1.1.2) behind a block.
+const fn zstd_part(asked: usize) -> usize {
+    match asked {
+        0 => 1,
+        1..=3 => asked,
+        _ => asked - 3,
+    }
+}
+
+/// Takes octets that were decoded and not written when the stream turned out to
+/// be corrupt: how many. The decoder itself gives them up, and how many they are
+/// depends on where its input ended.
+fn take_unwritten(
+    state: &mut BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
+    room: &mut [u8],
+) -> usize {
+    let (Ok(size), Ok(place)) = (u64::try_from(state.ringbuffer_size), u64::try_from(state.pos)) else {
+        return 0;
+    };
+    let decoded = state.rb_roundtrips.saturating_mul(size).saturating_add(place.min(size));
+    let from = usize::try_from(state.partial_pos_out.checked_rem(size).unwrap_or_default());
+    let unwritten = usize::try_from(decoded.saturating_sub(state.partial_pos_out));
+    let (Ok(from), Ok(unwritten)) = (from, unwritten) else { return 0 };
+    // Up to the buffer's end; what lies at its front comes with the next call.
+    let len = unwritten.min(room.len()).min(usize::try_from(size).unwrap_or(0).saturating_sub(from));
+    let (Some(octets), Some(room)) = (state.ringbuffer.slice().get(from..from + len), room.get_mut(..len))
+    else {
+        return 0;
+    };
+    room.copy_from_slice(octets);
+    state.partial_pos_out += len as u64;
+    len
 }
 
 /// Whether an octet can be the first of a zlib stream (RFC 1950 §2.2): deflate,

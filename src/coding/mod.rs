@@ -14,8 +14,8 @@
 //!   (RFC 1952 §2.2) and zstd frames (RFC 8878 §3). Anything else behind a
 //!   stream's end is a fault.
 //! * **Memory and work are bounded.** Of each coding there is its window; what
-//!   a few octets blow up to more than [`Limits::coding_ratio`] allows is not
-//!   decoded to its end.
+//!   a few octets blow up to more than [`Limits::coding_ratio`] allows is
+//!   decoded up to that octet, wherever the input was cut.
 //!
 //! The formats are the crates' affair (flate2, brotli, zstd); what stands here
 //! is how streams begin, follow each other and end.
@@ -30,6 +30,11 @@ use crate::limits::Limits;
 /// The most codings of a body that are decoded: as curl has it. Each would
 /// need a window of its own.
 pub const MOST_CODINGS: usize = 5;
+
+/// Octets of a body for which the layers are granted more at a time. Between
+/// two grants what may be decoded is fixed, so that cuts of the input don't
+/// move where it ends.
+const GRANT: usize = 4 << 10;
 
 /// A coding that is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,24 +91,10 @@ pub enum Fault {
 pub struct Decoder {
     /// In the order in which they are decoded: the last one applied first.
     layers: Vec<Layer>,
-    work: Work,
-    fault: Option<Fault>,
-}
-
-/// What was decoded, and what may be.
-#[derive(Debug)]
-struct Work {
-    /// Octets that may still come out of the layers, together.
-    left: u64,
+    /// Octets of the body up to the next grant.
+    until_grant: usize,
     ratio: u64,
-}
-
-impl Work {
-    /// Counts octets that a layer yields: whether so many are believed.
-    fn spend(&mut self, octets: usize) -> Result<(), Fault> {
-        self.left = self.left.checked_sub(octets as u64).ok_or(Fault::TooMuch)?;
-        Ok(())
-    }
+    fault: Option<Fault>,
 }
 
 impl Decoder {
@@ -112,8 +103,9 @@ impl Decoder {
     #[must_use]
     pub fn new(codings: &[Coding], limits: &Limits) -> Self {
         Self {
-            layers: codings.iter().rev().map(|coding| Layer::new(*coding)).collect(),
-            work: Work { left: limits.coding_allowance, ratio: limits.coding_ratio },
+            layers: codings.iter().rev().map(|coding| Layer::new(*coding, limits.coding_allowance)).collect(),
+            until_grant: GRANT,
+            ratio: limits.coding_ratio,
             fault: None,
         }
     }
@@ -124,15 +116,25 @@ impl Decoder {
     /// # Errors
     /// Why nothing more can be decoded; what came before that is out. Every
     /// further call says the same.
-    pub fn read(&mut self, octets: &[u8], sink: &mut dyn FnMut(&[u8])) -> Result<(), Fault> {
+    pub fn read(&mut self, mut octets: &[u8], sink: &mut dyn FnMut(&[u8])) -> Result<(), Fault> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
-        let more = (octets.len() as u64).saturating_mul(self.work.ratio);
-        self.work.left = self.work.left.saturating_add(more);
-        let read = pass(&mut self.layers, octets, &mut self.work, sink);
-        self.fault = read.as_ref().err().cloned();
-        read
+        while !octets.is_empty() {
+            let (now, later) = octets.split_at_checked(self.until_grant).unwrap_or((octets, &[]));
+            octets = later;
+            if let Err(fault) = pass(&mut self.layers, now, sink) {
+                self.fault = Some(fault.clone());
+                return Err(fault);
+            }
+            self.until_grant -= now.len();
+            if self.until_grant == 0 {
+                self.until_grant = GRANT;
+                let more = self.ratio.saturating_mul(GRANT as u64);
+                self.layers.iter_mut().for_each(|layer| layer.grant(more));
+            }
+        }
+        Ok(())
     }
 
     /// The coding whose stream has begun and not ended, if the body ends here.
@@ -143,18 +145,10 @@ impl Decoder {
 }
 
 /// Decodes octets through the layers, one after the other.
-fn pass(
-    layers: &mut [Layer],
-    octets: &[u8],
-    work: &mut Work,
-    sink: &mut dyn FnMut(&[u8]),
-) -> Result<(), Fault> {
+fn pass(layers: &mut [Layer], octets: &[u8], sink: &mut dyn FnMut(&[u8])) -> Result<(), Fault> {
     let Some((layer, inner)) = layers.split_first_mut() else {
         sink(octets);
         return Ok(());
     };
-    layer.read(octets, &mut |decoded| {
-        work.spend(decoded.len())?;
-        pass(inner, decoded, work, sink)
-    })
+    layer.read(octets, &mut |decoded| pass(inner, decoded, sink))
 }

@@ -29,14 +29,19 @@ pub(super) enum Part<'h> {
 }
 
 impl Held {
-    /// How many octets are held.
-    pub(super) fn len(&self) -> usize {
-        self.octets.len().saturating_sub(self.gone)
-    }
-
     /// In how many parts.
     pub(super) fn parts(&self) -> usize {
         self.items.len()
+    }
+
+    /// Whether a piece that is held now is a part of its own.
+    pub(super) fn begins_part(&self, piece: &Piece<'_>) -> bool {
+        match self.items.back() {
+            Some(Item::Octets { stamp, released, .. }) => {
+                piece.segment_start || *stamp != piece.stamp || *released != piece.released
+            }
+            _ => true,
+        }
     }
 
     /// Holds the first `count` octets of a piece.
@@ -45,10 +50,8 @@ impl Held {
             return;
         };
         self.octets.extend_from_slice(octets);
-        if let Some(Item::Octets { len, stamp, released, .. }) = self.items.back_mut()
-            && !piece.segment_start
-            && *stamp == piece.stamp
-            && *released == piece.released
+        if !self.begins_part(piece)
+            && let Some(Item::Octets { len, .. }) = self.items.back_mut()
         {
             *len += count;
             return;

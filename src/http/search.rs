@@ -136,6 +136,9 @@ impl Search {
     /// Takes octets off the front of a piece, up to those that confirm a place.
     pub(super) fn read(&mut self, piece: &mut Piece<'_>) -> Option<Join> {
         self.base.get_or_insert(piece.at);
+        if self.held.begins_part(piece) {
+            self.make_room();
+        }
         if piece.segment_start {
             self.consider(piece);
         }
@@ -191,6 +194,7 @@ impl Search {
         if self.waiting.is_empty() {
             self.held.clear();
         } else {
+            self.make_room();
             self.held.push_gap(*gap);
             self.release();
         }
@@ -229,9 +233,13 @@ impl Search {
         }
     }
 
-    /// Every candidate that is read takes the octet at an offset.
+    /// Every candidate that is read takes the octet at an offset. Those that
+    /// began too far before it are let go.
     fn step(&mut self, at: u64, octet: u8) -> Option<Join> {
         let mut join: Option<Join> = None;
+        let far = at.saturating_sub(self.window as u64);
+        self.closers.retain(|closer| closer.at >= far);
+        self.readers.retain(|reader| reader.at >= far);
         let mut confirm = |at, found| {
             if join.is_none_or(|other| at < other.at) {
                 join = Some(Join { at, found });
@@ -309,18 +317,22 @@ impl Search {
         readers.chain(closers).chain(self.waiting.values().copied()).min()
     }
 
-    /// Lets go what no candidate needs, and the earliest candidates where too
-    /// much is held.
+    /// Lets go what no candidate needs.
     fn release(&mut self) {
-        while let Some(earliest) = self.earliest() {
-            self.held.release(earliest);
-            if self.held.len() <= self.window && self.held.parts() <= (self.window / PART).max(2) {
-                return;
-            }
+        match self.earliest() {
+            Some(earliest) => self.held.release(earliest),
+            None => self.held.clear(),
+        }
+    }
+
+    /// Lets the earliest candidates go until another part can be held.
+    fn make_room(&mut self) {
+        while self.held.parts() >= (self.window / PART).max(2) {
+            let Some(earliest) = self.earliest() else { break };
             self.readers.retain(|reader| reader.at != earliest);
             self.closers.retain(|closer| closer.at != earliest);
             self.waiting.retain(|_, at| *at != earliest);
+            self.release();
         }
-        self.held.clear();
     }
 }

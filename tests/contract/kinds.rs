@@ -65,6 +65,26 @@ fn where_the_request_was_not_seen_a_json_body_that_starts_with_a_watch_event_is_
     assert_eq!(html["expect"], json!(null));
 }
 
+/// It did, while what was open at a segment's end counted: of a member given
+/// twice the last counts, so that nobody knows before the chunk's end.
+#[test]
+fn whether_a_body_is_taken_for_a_watch_does_not_depend_on_where_segments_end() {
+    let octets = chunk("{\"type\":\"ADDED\",\"object\":{\"kind\":\"Pod\"},\"type\":\"LATER\"}\n");
+    for place in 1..octets.len() {
+        let (front, rest) = octets.split_at(place);
+        let exchange = talk()
+            .client_lost(30)
+            .server(HEAD)
+            .server(front)
+            .server(rest)
+            .chunk(event("a"))
+            .client_acks()
+            .exchange();
+        assert_eq!(exchange["expect"], json!(null), "cut at {place}");
+        assert_eq!(exchange.verdicts(), ["unchecked", "unchecked"], "cut at {place}");
+    }
+}
+
 #[test]
 fn a_body_that_starts_with_something_else_is_no_watch_though_an_event_follows_in_its_chunk() {
     for behind in [event("a"), event("a").replace("}}}", "")] {

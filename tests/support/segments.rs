@@ -89,7 +89,8 @@ pub fn write_aggregated(segments: &[Sent]) -> Vec<u8> {
     file(105, frames)
 }
 
-fn file<'s>(link: u32, frames: impl Iterator<Item = (&'s Sent, Vec<u8>)>) -> Vec<u8> {
+/// A capture of frames, each with the time of its segment.
+pub fn file<'s>(link: u32, frames: impl Iterator<Item = (&'s Sent, Vec<u8>)>) -> Vec<u8> {
     let mut capture = Vec::new();
     // The file header: pcap, little-endian, microseconds.
     capture.extend_from_slice(&0xa1b2_c3d4_u32.to_le_bytes());
@@ -105,7 +106,8 @@ fn file<'s>(link: u32, frames: impl Iterator<Item = (&'s Sent, Vec<u8>)>) -> Vec
     capture
 }
 
-fn packet(segment: &Sent) -> Vec<u8> {
+/// A segment in an IP packet.
+pub fn packet(segment: &Sent) -> Vec<u8> {
     let mut tcp = Vec::new();
     tcp.extend_from_slice(&segment.source.port().to_be_bytes());
     tcp.extend_from_slice(&segment.destination.port().to_be_bytes());

@@ -18,6 +18,7 @@ use chunkscope::chunk::{self, ChunkToken, Closing};
 use chunkscope::cli::args::ReportFormat;
 use chunkscope::cli::run::report;
 use chunkscope::cli::{Environment, Settings};
+use chunkscope::coding::{self, Coding};
 use chunkscope::event::{EventItem, Framer, Kind, Summary};
 use chunkscope::http::{BodyEvent, Connection, HttpEvent, Side};
 use chunkscope::limits::Limits;
@@ -27,6 +28,7 @@ use chunkscope::pipeline::options::{Expectation, Options};
 use chunkscope::report::{Conclusion, Finding, Outcome, Report};
 use chunkscope::tcp::{Close, Direction, Gap, Opening, Piece, Reassembler, StreamItem};
 use chunkscope::units::{Stamp, StreamId};
+use chunkscope::websocket;
 use clap::ValueEnum as _;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -35,14 +37,16 @@ use serde_json::Value;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     ("capture", capture),
     ("packet", packet),
     ("tcp", tcp),
     ("http", http),
     ("chunk", chunk),
+    ("coding", coding),
     ("json", json),
     ("lines", lines),
+    ("binary", binary),
     ("raw", raw),
     ("whole", whole),
 ];
@@ -50,21 +54,27 @@ pub const TARGETS: [Target; 9] = [
 /// A source that gives a few octets a read, as a slow pipe does.
 struct Trickle<'a> {
     octets: &'a [u8],
+    /// Octets of the first read.
+    first: usize,
     step: usize,
 }
 
 impl Read for Trickle<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = self.step.min(buffer.len()).min(self.octets.len());
+        let step = std::mem::take(&mut self.first).max(self.step);
+        let len = step.min(buffer.len()).min(self.octets.len());
         buffer[..len].copy_from_slice(&self.octets[..len]);
         self.octets = &self.octets[len..];
         Ok(len)
     }
 }
 
-/// The octets in two ways: at once, and in small reads.
+/// The octets in two ways: at once, and in small reads. What layout the records
+/// of an old pcap file have is judged by what arrived first, so that no packet
+/// is held up: of these, that much comes at once.
 fn sources(octets: &[u8]) -> [Trickle<'_>; 2] {
-    [Trickle { octets, step: octets.len() }, Trickle { octets, step: 1 + octets.len() % 7 }]
+    let first = if octets.starts_with(b"\n\r\r\n") || octets.starts_with(b"HTTP") { 0 } else { 600 };
+    [Trickle { octets, first, step: octets.len() }, Trickle { octets, first, step: 1 + octets.len() % 7 }]
 }
 
 #[track_caller]
@@ -443,6 +453,46 @@ pub fn chunk(octets: &[u8]) {
     same("tokens", one, other);
 }
 
+/// A coded body; its first octet says by which codings, the second where it is
+/// cut. What it decodes to, and the fault that ends it, are the same however it
+/// is cut, nothing is held back at a cut, and no more comes than the limits say.
+pub fn coding(octets: &[u8]) {
+    const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
+    let [first, cut, octets @ ..] = octets else { return };
+    let mut codings = vec![ALL[usize::from(first & 3)]];
+    if first & 4 != 0 {
+        codings.push(ALL[usize::from(first >> 3 & 3)]);
+    }
+    let mut limits = tight();
+    limits.coding_allowance = 40_000;
+    limits.coding_ratio = 3;
+    let most = limits.coding_allowance + limits.coding_ratio * octets.len() as u64;
+    let cut = usize::from(*cut).min(octets.len());
+    let read = |step: usize| {
+        let mut decoder = coding::Decoder::new(&codings, &limits);
+        let (mut decoded, mut fault, mut at_cut) = (Vec::new(), None, 0);
+        for (part, edge) in [(&octets[..cut], true), (&octets[cut..], false)] {
+            for part in part.chunks(step.max(1)) {
+                let before = decoded.len();
+                let read = decoder.read(part, &mut |octets| decoded.extend_from_slice(octets));
+                if let Some(fault) = &fault {
+                    assert_eq!(decoded.len(), before, "nothing comes behind a fault");
+                    assert_eq!(read.as_ref(), Err(fault), "a fault stays");
+                }
+                fault = read.err();
+            }
+            if edge {
+                at_cut = decoded.len();
+            }
+        }
+        assert!(decoded.len() as u64 <= most, "what is decoded is bounded");
+        (at_cut, decoded, fault, decoder.unfinished())
+    };
+    let whole = read(usize::MAX);
+    same("decoded octets", &whole, &read(1));
+    same("decoded octets", &whole, &read(1 + octets.len() % 7));
+}
+
 /// The items of a body that is read in parts of so many octets.
 fn items(kind: Kind, octets: &[u8], step: usize) -> (Vec<EventItem>, Option<EventItem>, String) {
     let mut framer = Framer::new(kind);
@@ -471,6 +521,44 @@ fn events(kind: Kind, octets: &[u8]) -> (Vec<EventItem>, Option<EventItem>) {
         last = span.end;
     }
     (whole.0, whole.1)
+}
+
+/// Watches in protobuf and in CBOR, and the messages of a WebSocket: where the
+/// octets are cut doesn't matter, and messages hold the octets of their frames.
+pub fn binary(octets: &[u8]) {
+    events(Kind::WatchProtobuf, octets);
+    events(Kind::WatchCbor, octets);
+    let [one, other] = [octets.len().max(1), 1].map(|step| {
+        let mut decoder = websocket::Decoder::new(usize::MAX);
+        let mut told = Told::default();
+        let (mut at, mut payload) = (0, 0);
+        let stamp = Stamp::untimed(1);
+        for part in octets.chunks(step) {
+            let mut piece = Piece { at, bytes: part.into(), stamp, released: stamp, segment_start: at == 0 };
+            at += part.len() as u64;
+            while let Some(step) = decoder.read(&mut piece) {
+                match step {
+                    websocket::Step::Token(token) => {
+                        if let ChunkToken::End(message) = &token {
+                            assert_eq!(message.payload.len() as u64, message.received);
+                            payload += message.received;
+                            let run: u64 = message.trail.iter().map(|run| run.len).sum();
+                            assert!(run >= message.received + message.size_line.len() as u64);
+                        }
+                        told.token("", &token);
+                    }
+                    step => told.line(format!("{step:?}")),
+                }
+            }
+        }
+        if let Some(token) = decoder.finish() {
+            told.token("at the end", &token);
+        }
+        assert!(payload <= octets.len() as u64, "no octets are made up");
+        told.flush();
+        told.lines
+    });
+    same("messages", one, other);
 }
 
 /// A row of JSON texts: serde_json says the same of it, as one text and of
@@ -624,6 +712,7 @@ impl Report for Written<'_> {
 pub fn reports(
     expectation: Expectation,
     limits: Limits,
+    threads: usize,
     analyse: impl FnOnce(&mut Analysis<'_>) -> bool,
 ) -> (Vec<(ReportFormat, Vec<u8>)>, Outcome) {
     let mut settings = settings("80");
@@ -633,6 +722,7 @@ pub fn reports(
         keep_payload: limits.payload,
         check_utf8: true,
         summaries: true,
+        threads,
         limits,
         ..Options::default()
     };
@@ -723,26 +813,35 @@ fn expectation(octets: &[u8]) -> Expectation {
         2 => Expectation::Kind(Kind::Sse),
         3 => Expectation::Kind(Kind::Watch),
         4 => Expectation::Any,
+        5 if octets.len() % 16 == 5 => Expectation::Kind(Kind::WatchProtobuf),
+        5 => Expectation::Kind(Kind::WatchCbor),
         _ => Expectation::Auto,
     }
 }
 
 /// Raw responses: all reports can be written and agree, however the octets come.
 pub fn raw(octets: &[u8]) {
-    let [one, other] = sources(octets)
-        .map(|source| reports(expectation(octets), tight(), |analysis| analysis.raw("raw", source).is_err()));
+    let [one, other] = sources(octets).map(|source| {
+        reports(expectation(octets), tight(), 1, |analysis| analysis.raw("raw", source).is_err())
+    });
     agree(&one.0);
     alike(&one, &other);
 }
 
 /// Captures, through all layers: all reports can be written and agree, however
-/// the octets come.
+/// the octets come, and with threads too, in batches of a few packets.
 pub fn whole(octets: &[u8]) {
-    let [one, other] = sources(octets).map(|source| {
-        reports(expectation(octets), Limits::default(), |analysis| {
-            analysis.capture("capture", source).is_err()
-        })
-    });
+    let [source, trickle] = sources(octets);
+    let read = |source, threads, read_block| {
+        let mut limits = Limits::default();
+        limits.read_block = read_block;
+        reports(expectation(octets), limits, threads, |analysis| analysis.capture("capture", source).is_err())
+    };
+    let one = read(source, 1, 256 << 10);
+    let other = match octets.len() / 8 % 4 {
+        0 => read(trickle, 3, 1 << 10),
+        _ => read(trickle, 1, 256 << 10),
+    };
     agree(&one.0);
     alike(&one, &other);
 }

@@ -353,6 +353,16 @@ fn a_chunk_beyond_the_window_is_no_place() {
     assert_eq!(conversation.lines("joined response"), ["joined response behind 2007 @2"]);
 }
 
+/// In one piece, such a line was a place; in two, none.
+#[test]
+fn a_line_beyond_the_window_is_no_place_wherever_it_is_cut() {
+    let mut conversation = midstream();
+    conversation.limits.join_window = 100;
+    let conversation =
+        conversation.client_lost(9).client(format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100)));
+    assert_eq!(conversation.told(), ["not http but Other"]);
+}
+
 #[test]
 fn a_stream_that_is_never_joined_is_something_else() {
     assert_eq!(midstream().server("what").client("ever").told(), ["not http but Other"]);
