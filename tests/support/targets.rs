@@ -792,7 +792,7 @@ fn agree(reports: &[(ReportFormat, Vec<u8>)]) {
         quoted ^= **octet == b'"';
         **octet == b'\n' && !quoted
     });
-    assert_eq!(lines.count(), rows + 1, "csv has a row a chunk");
+    assert_eq!(lines.count(), chunks + 1, "csv has a row a chunk of a response");
 }
 
 /// Holds the reports on the same input, read in two ways, against each other.
