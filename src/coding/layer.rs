@@ -3,7 +3,7 @@
 use std::fmt;
 
 use brotli::enc::StandardAlloc;
-use brotli::{BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper as _};
+use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder as ZstdDecoder, Operation as _};
 
@@ -211,6 +211,9 @@ impl Machine {
                 }
             }
             Self::Brotli(state) => {
+                // One octet at a time: at a fault the decoder gives up all that it
+                // decoded since it was called.
+                let octets = octets.get(..1).unwrap_or_default();
                 let (mut available_in, mut read) = (octets.len(), 0);
                 let (mut available_out, mut written, mut total) = (piece.len(), 0, 0);
                 let result = BrotliDecompressStream(
@@ -223,16 +226,7 @@ impl Machine {
                     &mut total,
                     state,
                 );
-                let mut fault = matches!(result, BrotliResult::ResultFailure);
-                while fault && let Some(room) = piece.get_mut(written..) {
-                    let rest = take_unwritten(state, room);
-                    written += rest;
-                    if rest == 0 {
-                        // A full piece may not have been all.
-                        fault = written < piece.len();
-                        break;
-                    }
-                }
+                let fault = matches!(result, BrotliResult::ResultFailure);
                 let ended = matches!(result, BrotliResult::ResultSuccess);
                 Step { read, written, ended, fault: fault.then(|| "invalid octets".to_owned()) }
             }
@@ -280,31 +274,6 @@ const fn zstd_part(asked: usize) -> usize {
         1..=3 => asked,
         _ => asked - 3,
     }
-}
-
-/// Takes octets that were decoded and not written when the stream turned out to
-/// be corrupt: how many. The decoder itself gives them up, and how many they are
-/// depends on where its input ended.
-fn take_unwritten(
-    state: &mut BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
-    room: &mut [u8],
-) -> usize {
-    let (Ok(size), Ok(place)) = (u64::try_from(state.ringbuffer_size), u64::try_from(state.pos)) else {
-        return 0;
-    };
-    let decoded = state.rb_roundtrips.saturating_mul(size).saturating_add(place.min(size));
-    let from = usize::try_from(state.partial_pos_out.checked_rem(size).unwrap_or_default());
-    let unwritten = usize::try_from(decoded.saturating_sub(state.partial_pos_out));
-    let (Ok(from), Ok(unwritten)) = (from, unwritten) else { return 0 };
-    // Up to the buffer's end; what lies at its front comes with the next call.
-    let len = unwritten.min(room.len()).min(usize::try_from(size).unwrap_or(0).saturating_sub(from));
-    let (Some(octets), Some(room)) = (state.ringbuffer.slice().get(from..from + len), room.get_mut(..len))
-    else {
-        return 0;
-    };
-    room.copy_from_slice(octets);
-    state.partial_pos_out += len as u64;
-    len
 }
 
 /// Whether an octet can be the first of a zlib stream (RFC 1950 §2.2): deflate,

@@ -131,7 +131,10 @@ pub fn capture(octets: &[u8]) {
         found.push(format!("{:?} {:?} {error:?}", reader.problems(), reader.link_types()));
         found
     });
-    same("frames", one, other);
+    // Of a file behind the first, the layout is judged by what has arrived too.
+    if !one.iter().any(|line| line.contains("another pcap file begins")) {
+        same("frames", one, other);
+    }
 }
 
 /// Frames, the link type first, each behind its captured length and what was
@@ -789,7 +792,7 @@ fn agree(reports: &[(ReportFormat, Vec<u8>)]) {
         quoted ^= **octet == b'"';
         **octet == b'\n' && !quoted
     });
-    assert_eq!(lines.count(), rows + 1, "csv has a row a chunk");
+    assert_eq!(lines.count(), chunks + 1, "csv has a row a chunk of a response");
 }
 
 /// Holds the reports on the same input, read in two ways, against each other.
