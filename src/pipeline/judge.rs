@@ -623,7 +623,11 @@ impl Judge {
             let payload = chunk.payload.len() + kept(&front.decoded);
             self.waiting_payload = self.waiting_payload.saturating_sub(payload);
             let verdict = self.verdict(&mut front, &chunk);
-            if self.coded.is_some() && !matches!(self.mode, Mode::Off(_)) {
+            if matches!(self.mode, Mode::Off(_)) {
+                // Decoding ended where nothing more was expected of the body:
+                // how far it came depends on where reads ended.
+                front.decoded = None;
+            } else if self.coded.is_some() {
                 front.decoded.get_or_insert_default().span = front.range.clone();
             }
             self.found.push_back(Judgement::Chunk(Box::new(JudgedChunk {
