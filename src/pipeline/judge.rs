@@ -193,12 +193,17 @@ impl Judge {
     /// The coding whose stream the body ended in, where it was complete all the
     /// same.
     pub(super) fn unfinished_coding(&self) -> Option<Coding> {
-        self.coded.as_ref()?.unfinished()
+        self.decoding()?.unfinished()
     }
 
     /// Whether what came was not decoded to its end, since it is too much.
     pub(super) fn decodes_to_too_much(&self) -> bool {
-        self.coded.as_ref().is_some_and(|coded| coded.is_too_much())
+        self.decoding().is_some_and(Coded::is_too_much)
+    }
+
+    /// The codings, if what the body decodes to is looked at to its end.
+    fn decoding(&self) -> Option<&Coded> {
+        self.coded.as_deref().filter(|_| !matches!(self.mode, Mode::Off(_)))
     }
 
     /// Masks what is secret in texts of events from here on.
