@@ -51,7 +51,7 @@ use crate::report::spool::{Slot, Spool};
 use crate::report::text::{Listing, TextOptions, counted, fit_middle, grouped, printable, seconds};
 use crate::report::{
     CaptureEnd, Conclusion, ExchangeEnd, ExchangeId, ExchangeVerdict, Finding, Format, JudgedChunk, Outcome,
-    Problem, Report, Violation,
+    Problem, Report, Violation, packetless,
 };
 use crate::verdict::{Allow, Verdict};
 
@@ -450,7 +450,7 @@ impl<W: Write> Report for HtmlReport<W> {
             Finding::Chunk(judged) => self.chunk(&raw::chunk(judged))?,
             Finding::Violation(violation) => self.violation(&raw::violation(violation)),
             Finding::Lint(lint) => self.opened(lint.exchange).lints.push(lint),
-            Finding::ExchangeEnd(end) => self.end(&raw::end(end))?,
+            Finding::ExchangeEnd(end) => self.end(&packetless::end(end))?,
             Finding::CaptureEnd(end) => self.end_capture(end)?,
         }
         Ok(())
