@@ -1,7 +1,7 @@
 //! Frame numbers, times and offsets: the units that the layers share.
 
 use std::fmt;
-use std::num::{NonZeroU8, NonZeroU64};
+use std::num::{NonZeroI64, NonZeroU8, NonZeroU64};
 
 /// A packet's number in its capture, from 1, as Wireshark's `frame.number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,14 +32,17 @@ impl fmt::Display for FrameNo {
 
 /// A packet's time: seconds since 1970-01-01T00:00:00Z and a decimal fraction
 /// with the decimals of the interface's resolution.
+///
+/// Each piece of a stream carries two of them, so it takes two words, and an
+/// `Option` of one no more. Seconds beyond ±2^55, a thousand million years, are
+/// taken for these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Timestamp {
-    seconds: i64,
+    /// The seconds above eight bits with one more than the decimals, of which
+    /// there are at most 19: never 0.
+    seconds_and_resolution: NonZeroI64,
     /// In units of 10^-decimals, below 10^decimals.
     fraction: u64,
-    /// One more than its decimals, of which there are at most 19: so an
-    /// `Option` of a time, which each stamp has, is no larger than a time.
-    resolution: NonZeroU8,
 }
 
 impl Timestamp {
@@ -62,14 +65,15 @@ impl Timestamp {
             carry = i64::try_from(fraction / second).unwrap_or(i64::MAX);
             fraction %= second;
         }
-        let resolution = NonZeroU8::MIN.saturating_add(decimals);
-        Self { seconds: seconds.saturating_add(carry), fraction, resolution }
+        let seconds = seconds.saturating_add(carry).clamp(-(1 << 55), (1 << 55) - 1);
+        let resolution = NonZeroI64::from(NonZeroU8::MIN.saturating_add(decimals));
+        Self { seconds_and_resolution: resolution | seconds << 8, fraction }
     }
 
     /// Whole seconds since 1970 (floor).
     #[must_use]
     pub const fn seconds(self) -> i64 {
-        self.seconds
+        self.seconds_and_resolution.get() >> 8
     }
 
     /// The fraction of a second, in units of 10^-[`Self::decimals`].
@@ -81,32 +85,34 @@ impl Timestamp {
     /// Decimals of the fraction.
     #[must_use]
     pub const fn decimals(self) -> u8 {
-        self.resolution.get() - 1
+        self.seconds_and_resolution.get().to_le_bytes()[0] - 1
     }
 
     /// The time since `earlier`, in nanoseconds (toward zero); negative where
     /// `earlier` is later.
     #[must_use]
     pub fn nanos_since(self, earlier: Self) -> i128 {
-        self.nanos() - earlier.nanos()
+        let seconds = i128::from(self.seconds() - earlier.seconds());
+        seconds * 1_000_000_000 + i128::from(self.subsecond_nanos()) - i128::from(earlier.subsecond_nanos())
     }
 
-    fn nanos(self) -> i128 {
-        let decimals = u32::from(self.decimals());
-        // A fraction is less than a second: neither exceeds 10^9.
-        let fraction = if decimals <= 9 {
-            self.fraction * 10u64.pow(9 - decimals)
-        } else {
-            self.fraction / 10u64.pow(decimals - 9)
+    /// The fraction in nanoseconds (floor), below 10^9.
+    fn subsecond_nanos(self) -> u32 {
+        let decimals = self.decimals();
+        let nanos = match decimals {
+            9 => self.fraction,
+            6 => self.fraction * 1000,
+            0..9 => self.fraction * 10u64.pow(9 - u32::from(decimals)),
+            _ => self.fraction / 10u64.pow(u32::from(decimals) - 9),
         };
-        i128::from(self.seconds) * 1_000_000_000 + i128::from(fraction)
+        u32::try_from(nanos).unwrap_or_default()
     }
 
     /// Whether RFC 3339 can write it: its years are 0000 to 9999.
     #[must_use]
     pub fn is_writable(self) -> bool {
         // 0000-01-01T00:00:00Z to 9999-12-31T23:59:59Z
-        (-62_167_219_200..=253_402_300_799).contains(&self.seconds)
+        (-62_167_219_200..=253_402_300_799).contains(&self.seconds())
     }
 }
 
@@ -115,7 +121,7 @@ impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Times that RFC 3339 can't write never reach a report; the epoch
         // stands in so that formatting can't fail.
-        let seconds = if self.is_writable() { self.seconds } else { 0 };
+        let seconds = if self.is_writable() { self.seconds() } else { 0 };
         // By days and not by an instant: jiff's instants end 26 hours before
         // the year 9999 does.
         let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));

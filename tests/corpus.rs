@@ -94,8 +94,10 @@ fn unchunked(octets: &[u8]) -> Vec<u8> {
     let mut piece = Piece { at: 0, bytes: octets.into(), stamp, released: stamp, segment_start: true };
     let mut body = Vec::new();
     while let Some(chunk::Step::Token(token)) = decoder.read(&mut piece) {
-        if let ChunkToken::Payload { piece, .. } = token {
-            body.extend_from_slice(&piece.bytes);
+        match token {
+            ChunkToken::Payload { piece, .. } => body.extend_from_slice(&piece.bytes),
+            ChunkToken::Whole { payload, .. } => body.extend_from_slice(payload),
+            _ => {}
         }
     }
     body

@@ -5,9 +5,10 @@
 //! and return one [`Step`] at a time until nothing is left to tell.
 //! [`Decoder::finish`] yields what had begun when the body stopped.
 
+use std::borrow::Cow;
 use std::mem;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::size_line::{SizeFault, SizeLine, SizeStep};
 use super::{Chunk, ChunkToken, Closing, FramingFault, LastChunk, Lenience, Run, fields, piece as pieces};
@@ -174,6 +175,9 @@ impl Decoder {
                     if piece.bytes.is_empty() {
                         return None;
                     }
+                    if let Some(token) = self.whole(piece) {
+                        return Some(Step::Token(token));
+                    }
                     if let Some(step) = self.size_line(piece) {
                         return Some(step);
                     }
@@ -289,6 +293,40 @@ impl Decoder {
             State::Lost => Some(Step::Lost),
             _ => None,
         }
+    }
+
+    /// The next chunk, if the piece holds all of it and nothing in its framing
+    /// is out of the ordinary.
+    fn whole<'a>(&mut self, piece: &mut Piece<'a>) -> Option<ChunkToken<'a>> {
+        let (State::Size(line), Cow::Borrowed(octets)) = (&self.state, &piece.bytes) else {
+            return None;
+        };
+        let (size, count) = line.plain(octets).filter(|(size, _)| *size > 0)?;
+        let (size_line, behind) = octets.split_at_checked(count)?;
+        let (payload, closing) = behind.split_at_checked(usize::try_from(size).ok()?)?;
+        if !closing.starts_with(b"\r\n") {
+            return None;
+        }
+        self.index = self.index.saturating_add(1);
+        let len = count + payload.len() + 2;
+        let chunk = Box::new(Chunk {
+            index: self.index,
+            size_line: SmallVec::from_slice(size_line),
+            size,
+            offset: self.offset,
+            received: size,
+            closing: Closing::CrLf,
+            unfinished: false,
+            at: piece.at,
+            trail: smallvec![Run { len: len as u64, frame: Some(piece.stamp.frame) }],
+            first: piece.stamp,
+            last: piece.stamp,
+            payload: payload.get(..self.keep_payload).unwrap_or(payload).to_vec(),
+            message: None,
+        });
+        self.offset = self.offset.saturating_add(size);
+        pieces::skip(piece, len);
+        Some(ChunkToken::Whole { chunk, payload })
     }
 
     fn size_line<'a>(&mut self, piece: &mut Piece<'a>) -> Option<Step<'a>> {

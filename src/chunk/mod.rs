@@ -5,8 +5,9 @@
 //! believes: a size line has hex digits, a payload is followed by CRLF. It
 //! promises that every octet of a chunk is accounted for in its record's
 //! trail, that cutting the octets differently changes nothing but the cuts of
-//! the payload tokens, and that octets which the capture lost inside a payload
-//! are stepped over, since its size is known.
+//! the payload tokens (and whether a chunk is told at once), and that octets
+//! which the capture lost inside a payload are stepped over, since its size is
+//! known.
 
 mod decoder;
 pub(crate) mod fields;
@@ -183,6 +184,14 @@ pub enum ChunkToken<'a> {
     },
     /// The chunk that began is over, whole or not.
     End(Box<Chunk>),
+    /// All of a chunk at once, as most come: what `Begin`, `Payload` and `End`
+    /// would tell of a chunk that one piece holds from its size line to its CRLF.
+    Whole {
+        /// The chunk.
+        chunk: Box<Chunk>,
+        /// Its payload, all of it.
+        payload: &'a [u8],
+    },
     /// The last chunk and its trailer section, as far as they came. Comes at
     /// the end of the body, also where the final empty line is missing.
     Last(Box<LastChunk>),

@@ -150,6 +150,11 @@ fn tell(told: &mut Vec<Told>, step: Step<'_>, at: u64) {
         }
         Step::Token(ChunkToken::Missing { offset, len }) => Told::Missing(offset, len),
         Step::Token(ChunkToken::End(chunk)) => Told::End(chunk),
+        Step::Token(ChunkToken::Whole { chunk, payload }) => {
+            told.push(Told::Begin(chunk.index, chunk.offset, chunk.size));
+            told.push(Told::Payload(chunk.offset, payload.to_vec()));
+            Told::End(chunk)
+        }
         Step::Token(ChunkToken::Last(last)) => Told::Last(last),
         Step::Lenient(lenience, stamp) => Told::Lenient(lenience, stamp.frame.get()),
         Step::Complete => Told::Complete(at),
@@ -511,4 +516,44 @@ proptest! {
             prop_assert_eq!(chunk.received, model.size - inside as u64);
         }
     }
+}
+
+#[test]
+fn a_chunk_that_one_piece_holds_is_told_at_once() {
+    let tokens = |parts: &[&'static str], keep: usize| {
+        let mut decoder = Decoder::new(&Limits::default(), keep);
+        let (mut at, mut tokens) = (0, Vec::new());
+        for (part, frame) in parts.iter().zip(1..) {
+            let stamp = Stamp::untimed(frame);
+            let mut piece =
+                Piece { at, bytes: part.as_bytes().into(), stamp, released: stamp, segment_start: true };
+            at += part.len() as u64;
+            while let Some(Step::Token(token)) = decoder.read(&mut piece) {
+                tokens.push(token);
+            }
+        }
+        tokens
+    };
+    let whole = tokens(&["5\r\nhello\r\n3;x\r\nyou\r\n2\r\n!\n\r\n0\r\n\r\n"], 2);
+    let [
+        ChunkToken::Whole { chunk: first, payload: b"hello" },
+        // Extensions are read octet by octet.
+        ChunkToken::Begin { .. },
+        ChunkToken::Payload { .. },
+        ChunkToken::End(second),
+        ChunkToken::Whole { chunk: third, payload: b"!\n" },
+        ChunkToken::Last(_),
+    ] = &whole[..]
+    else {
+        panic!("{whole:?}")
+    };
+    assert_eq!((first.index, second.index, third.index, third.offset, third.at), (1, 2, 3, 8, 20));
+    assert_eq!((&first.payload[..], &third.payload[..]), (&b"he"[..], &b"!\n"[..]));
+    assert_eq!(first.trail[..], [run(10, 1)]);
+    // Its last octet in another piece: token by token.
+    let cut = tokens(&["5\r\nhello\r", "\n"], 2);
+    assert!(
+        matches!(cut[..], [ChunkToken::Begin { .. }, ChunkToken::Payload { .. }, ChunkToken::End(_)]),
+        "{cut:?}"
+    );
 }

@@ -249,6 +249,9 @@ impl Log {
             return Some(format!("begins {framing}{joined}"));
         }
         let received = self.open.get_mut(&key).expect("an event of a body that isn't open");
+        if let BodyEvent::Chunk(ChunkToken::Whole { payload, .. }) = &event {
+            *received += payload.len() as u64;
+        }
         match event {
             BodyEvent::Begin { .. } | BodyEvent::Chunk(ChunkToken::Begin { .. }) => None,
             BodyEvent::Data(piece) | BodyEvent::Chunk(ChunkToken::Payload { piece, .. }) => {
@@ -257,7 +260,7 @@ impl Log {
             }
             BodyEvent::Missing(Gap { len, .. }) => Some(format!("lacks {len}")),
             BodyEvent::Chunk(ChunkToken::Missing { len, .. }) => Some(format!("chunk lacks {len}")),
-            BodyEvent::Chunk(ChunkToken::End(chunk)) => {
+            BodyEvent::Chunk(ChunkToken::End(chunk) | ChunkToken::Whole { chunk, .. }) => {
                 let payload = chunk.payload.escape_ascii();
                 let mut line = format!("chunk {} {}/{} {payload}", chunk.index, chunk.received, chunk.size);
                 if chunk.unfinished {

@@ -334,6 +334,11 @@ impl Exchange {
                 }
                 progress.body.last_chunk = Some(last);
             }
+            ChunkToken::Whole { chunk, .. } => {
+                progress.body.chunks += 1;
+                progress.body.size += chunk.size;
+                progress.stopped_in = None;
+            }
             ChunkToken::Begin { .. } => progress.stopped_in = None,
             ChunkToken::Payload { .. } | ChunkToken::Missing { .. } => {}
         }

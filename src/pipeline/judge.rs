@@ -9,8 +9,11 @@
 //! begins an event.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::coding::Coding;
@@ -90,7 +93,7 @@ struct Waiting {
     /// Its record, once its last octet came.
     chunk: Option<Box<Chunk>>,
     overlap: Overlap,
-    events: Vec<Arc<Event>>,
+    events: SmallVec<[Arc<Event>; 1]>,
     unresolved: Option<u64>,
     fault: Option<Fault>,
     filler: bool,
@@ -228,6 +231,11 @@ impl Judge {
             ChunkToken::Payload { offset, piece } => self.payload(offset, &piece.bytes),
             ChunkToken::Missing { .. } => self.missing(),
             ChunkToken::End(chunk) => self.end(chunk),
+            ChunkToken::Whole { chunk, payload } => {
+                self.begin(chunk.index, chunk.offset, chunk.size);
+                self.payload(chunk.offset, payload);
+                self.end(chunk);
+            }
             ChunkToken::Last(_) => {}
         }
     }
@@ -283,7 +291,7 @@ impl Judge {
             range,
             chunk: None,
             overlap: Overlap::default(),
-            events: Vec::new(),
+            events: SmallVec::new(),
             unresolved: None,
             fault: None,
             filler: false,
@@ -623,71 +631,72 @@ impl Judge {
                     front.unresolved = Some(reserved.0);
                 }
             }
-            let Some(mut front) = self.waiting.pop_front() else { return };
+            // Taken apart where it lies: it is large.
             let Some(chunk) = front.chunk.take() else { return };
             let payload = chunk.payload.len() + kept(&front.decoded);
             self.waiting_payload = self.waiting_payload.saturating_sub(payload);
-            let verdict = self.verdict(&mut front, &chunk);
+            let verdict = verdict(&self.mode, self.kind, self.coded.as_deref(), front, &chunk);
+            let mut decoded = front.decoded.take();
             if matches!(self.mode, Mode::Off(_)) {
                 // Decoding ended where nothing more was expected of the body:
                 // how far it came depends on where reads ended.
-                front.decoded = None;
+                decoded = None;
             } else if self.coded.is_some() {
-                front.decoded.get_or_insert_default().span = front.range.clone();
+                decoded.get_or_insert_default().span = front.range.clone();
             }
             self.found.push_back(Judgement::Chunk(Box::new(JudgedChunk {
                 exchange: self.exchange,
                 side: self.side,
                 utf8: self.check_utf8.then(|| front.utf8.is_valid()),
-                chunk: *chunk,
-                decoded: front.decoded,
+                chunk,
+                decoded,
                 verdict,
                 overlap: front.overlap,
-                events: front.events,
+                events: mem::take(&mut front.events),
                 unresolved_event: front.unresolved,
             })));
+            self.waiting.pop_front();
         }
     }
+}
 
-    fn verdict(&self, waiting: &mut Waiting, chunk: &Chunk) -> Verdict {
-        if let Mode::Off(reason) = &self.mode {
-            return Verdict::Unchecked(reason.clone());
-        }
-        if chunk.lacks_octets() {
-            return Verdict::Unverified(format!(
-                "the capture holds only {} of its {} octets",
-                chunk.received, chunk.size
-            ));
-        }
-        if chunk.unfinished {
-            return Verdict::Unchecked(Some(format!(
-                "only {} of its {} octets came",
-                chunk.received, chunk.size
-            )));
-        }
-        if chunk.closing == Closing::Broken {
-            return Verdict::Unchecked(Some("the chunk framing breaks at its end".to_owned()));
-        }
-        if let Some(reason) = waiting.unknown {
-            return Verdict::Unverified(reason.to_owned());
-        }
-        if let Some(fault) = waiting.fault.take() {
-            return Verdict::Invalid(fault);
-        }
-        if let Some(coded) = self.coded.as_ref().filter(|_| waiting.range.is_empty()) {
-            return Verdict::Unchecked(Some(coded.nothing_decoded().to_owned()));
-        }
-        waiting.overlap.verdict().unwrap_or_else(|| {
-            if waiting.filler || self.kind == Kind::Sse {
-                Verdict::Unchecked(Some(
-                    "comments alone, as servers send them to keep a stream alive".to_owned(),
-                ))
-            } else {
-                let message = if waiting.range.is_empty() { "an empty message" } else { "white space alone" };
-                Verdict::Invalid(Fault { at: waiting.range.start, message: message.to_owned() })
-            }
-        })
+/// What a chunk is found to be, all of which is known.
+fn verdict(mode: &Mode, kind: Kind, coded: Option<&Coded>, waiting: &mut Waiting, chunk: &Chunk) -> Verdict {
+    if let Mode::Off(reason) = mode {
+        return Verdict::Unchecked(reason.clone());
     }
+    if chunk.lacks_octets() {
+        return Verdict::Unverified(format!(
+            "the capture holds only {} of its {} octets",
+            chunk.received, chunk.size
+        ));
+    }
+    if chunk.unfinished {
+        return Verdict::Unchecked(Some(format!(
+            "only {} of its {} octets came",
+            chunk.received, chunk.size
+        )));
+    }
+    if chunk.closing == Closing::Broken {
+        return Verdict::Unchecked(Some("the chunk framing breaks at its end".to_owned()));
+    }
+    if let Some(reason) = waiting.unknown {
+        return Verdict::Unverified(reason.to_owned());
+    }
+    if let Some(fault) = waiting.fault.take() {
+        return Verdict::Invalid(fault);
+    }
+    if let Some(coded) = coded.filter(|_| waiting.range.is_empty()) {
+        return Verdict::Unchecked(Some(coded.nothing_decoded().to_owned()));
+    }
+    waiting.overlap.verdict().unwrap_or_else(|| {
+        if waiting.filler || kind == Kind::Sse {
+            Verdict::Unchecked(Some("comments alone, as servers send them to keep a stream alive".to_owned()))
+        } else {
+            let message = if waiting.range.is_empty() { "an empty message" } else { "white space alone" };
+            Verdict::Invalid(Fault { at: waiting.range.start, message: message.to_owned() })
+        }
+    })
 }
 
 /// The chunk that holds an octet of the body.

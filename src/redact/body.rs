@@ -448,6 +448,10 @@ impl Body {
         match token {
             ChunkToken::Begin { offset, .. } => self.begin(*offset, kept),
             ChunkToken::Payload { offset, piece } => self.read(*offset, &piece.bytes),
+            ChunkToken::Whole { chunk, payload } => {
+                self.begin(chunk.offset, kept);
+                self.read(chunk.offset, payload);
+            }
             ChunkToken::Missing { offset, .. } => self.lost(*offset),
             ChunkToken::End(_) | ChunkToken::Last(_) => {}
         }

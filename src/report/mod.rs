@@ -42,6 +42,8 @@ use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::chunk::{Chunk, LastChunk};
 use crate::event::{Kind, Summary};
 use crate::hints::Hint;
@@ -124,7 +126,7 @@ pub struct JudgedChunk {
     /// Of the request or of the response.
     pub side: Side,
     /// The chunk.
-    pub chunk: Chunk,
+    pub chunk: Box<Chunk>,
     /// What its payload decodes to, in a body whose codings are decoded.
     pub decoded: Option<Box<Decoded>>,
     /// Whether its payload, all of it, is valid UTF-8; `None` if no report asked.
@@ -133,7 +135,7 @@ pub struct JudgedChunk {
     pub verdict: Verdict,
     /// The whole events of which it holds octets, in order. Such as began
     /// before it or end behind it are among them, but not what never became whole.
-    pub events: Vec<Arc<Event>>,
+    pub events: SmallVec<[Arc<Event>; 1]>,
     /// With how many events, whole or never whole, it shares octets.
     pub overlap: Overlap,
     /// The number kept for an event that still went on when this record had to

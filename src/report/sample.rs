@@ -126,10 +126,10 @@ impl Talk {
             decoded: None,
             exchange,
             side: Side::Response,
-            chunk,
+            chunk: Box::new(chunk),
             utf8: Some(true),
             verdict,
-            events,
+            events: events.into(),
             overlap: Overlap::default(),
             unresolved_event: None,
         });

@@ -142,7 +142,7 @@ pub(crate) fn chunk(id: ExchangeId, index: u64, offset: u64, payload: &[u8]) -> 
         decoded: None,
         exchange: id,
         side: Side::Response,
-        chunk: Chunk {
+        chunk: Box::new(Chunk {
             message: None,
             index,
             size_line: SmallVec::from_slice(size_line.as_bytes()),
@@ -156,12 +156,12 @@ pub(crate) fn chunk(id: ExchangeId, index: u64, offset: u64, payload: &[u8]) -> 
             first: stamp(frame),
             last: stamp(frame + 1),
             payload: payload.to_vec(),
-        },
+        }),
         overlap: Default::default(),
         unresolved_event: None,
         utf8: Some(std::str::from_utf8(payload).is_ok()),
         verdict: Verdict::Unchecked(None),
-        events: Vec::new(),
+        events: smallvec![],
     }
 }
 
@@ -239,7 +239,7 @@ pub(crate) fn one_watch(path: &'static str) -> Vec<Made> {
         let event = event(index, if index == 1 { "ADDED" } else { "DELETED" }, index);
         let mut chunk = chunk(id, index, (index - 1) * 38, payload);
         chunk.verdict = Verdict::One;
-        chunk.events = vec![Arc::clone(&event)];
+        chunk.events = smallvec![Arc::clone(&event)];
         made.push(Made::Event(id, event));
         made.push(Made::Chunk(chunk));
     }
@@ -287,7 +287,7 @@ pub(crate) fn everything() -> Vec<Made> {
         let mut chunk = chunk(joined, index, 0, b"\xff\x00{\"a\": 1}");
         chunk.verdict = verdict;
         if index == 2 {
-            chunk.events = vec![event(1, "ADDED", 2), event(2, "MODIFIED", 2)];
+            chunk.events = smallvec![event(1, "ADDED", 2), event(2, "MODIFIED", 2)];
         }
         verdicts.push(Made::Chunk(chunk));
     }

@@ -295,6 +295,12 @@ impl Told {
             ChunkToken::Payload { offset, piece } => {
                 self.data(format!("{what} payload {:?}", piece.stamp), *offset, &piece.bytes);
             }
+            ChunkToken::Whole { chunk, payload } => {
+                let (index, offset, size) = (chunk.index, chunk.offset, chunk.size);
+                self.token(what, &ChunkToken::Begin { index, offset, size });
+                self.data(format!("{what} payload {:?}", chunk.first), offset, payload);
+                self.token(what, &ChunkToken::End(chunk.clone()));
+            }
             other => self.line(format!("{what} {other:?}")),
         }
     }
@@ -423,7 +429,7 @@ pub fn chunk(octets: &[u8]) {
             while let Some(step) = decoder.read(&mut piece) {
                 match step {
                     chunk::Step::Token(token) => {
-                        if let ChunkToken::End(chunk) = &token
+                        if let ChunkToken::End(chunk) | ChunkToken::Whole { chunk, .. } = &token
                             && chunk.closing == Closing::CrLf
                         {
                             let at = usize::try_from(chunk.at).unwrap() + chunk.size_line.len();

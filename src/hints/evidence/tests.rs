@@ -82,7 +82,7 @@ impl Stream {
             evidence.chunk(&JudgedChunk {
                 exchange: head.id,
                 side: Side::Response,
-                chunk: Chunk {
+                chunk: Box::new(Chunk {
                     index,
                     size_line: hex.bytes().collect(),
                     size,
@@ -96,7 +96,7 @@ impl Stream {
                     last: stamp,
                     payload: Vec::new(),
                     message: None,
-                },
+                }),
                 decoded: None,
                 utf8: None,
                 verdict: overlap.verdict().unwrap_or(Verdict::Unchecked(None)),
