@@ -47,11 +47,11 @@ pub fn response(head: &mut ResponseHead) {
 
 /// Masks what is secret in header or trailer fields.
 pub fn fields(fields: &mut Fields) {
-    for (name, value) in fields {
-        let ranges = in_field(name, value);
-        if !ranges.is_empty() {
-            *value = masked(value, &ranges).into();
-        }
+    if fields_show(Some(fields)) {
+        *fields = fields
+            .iter()
+            .map(|(name, value)| (name.clone(), masked(value, &in_field(name, value)).into()))
+            .collect();
     }
 }
 
@@ -336,10 +336,10 @@ mod tests {
     use super::*;
 
     fn field(name: &str, value: &str) -> String {
-        let mut all = vec![(name.into(), value.into())];
+        let mut all = Fields::from([(name.into(), value.into())]);
         fields(&mut all);
         assert_eq!(all[0].1.len(), value.len());
-        all.remove(0).1.to_string()
+        all[0].1.to_string()
     }
 
     fn target(target: &str) -> String {
