@@ -3,16 +3,88 @@
 //! httparse reads what follows the grammar. What it refuses is read line by
 //! line, as tolerant receivers do, and each liberty is said.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use super::Lenience;
 
+/// Header or trailer fields in order, names and values as received; a fold is
+/// one space. A clone shares them: the heads of a client or a server repeat,
+/// and what is found of an exchange is told more than once.
+#[derive(Debug, Clone, Default, Eq)]
+pub struct Fields {
+    /// `None` where there are none, as in most trailer sections.
+    pairs: Option<Arc<[(SmolStr, SmolStr)]>>,
+}
+
+impl Fields {
+    /// The fields.
+    #[must_use]
+    pub fn as_slice(&self) -> &[(SmolStr, SmolStr)] {
+        self.pairs.as_deref().unwrap_or_default()
+    }
+
+    /// Whether these are known to be the same fields without a look at them:
+    /// one is a clone of the other. Others may be equal nevertheless.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.pairs, &other.pairs) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        }
+    }
+}
+
+impl Deref for Fields {
+    type Target = [(SmolStr, SmolStr)];
+
+    fn deref(&self) -> &Self::Target {
+        self.as_slice()
+    }
+}
+
+impl PartialEq for Fields {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same(other) || self.as_slice() == other.as_slice()
+    }
+}
+
+impl FromIterator<(SmolStr, SmolStr)> for Fields {
+    fn from_iter<T: IntoIterator<Item = (SmolStr, SmolStr)>>(pairs: T) -> Self {
+        let pairs: Arc<[_]> = pairs.into_iter().collect();
+        Self { pairs: Some(pairs).filter(|pairs| !pairs.is_empty()) }
+    }
+}
+
+impl<const COUNT: usize> From<[(SmolStr, SmolStr); COUNT]> for Fields {
+    fn from(pairs: [(SmolStr, SmolStr); COUNT]) -> Self {
+        pairs.into_iter().collect()
+    }
+}
+
+impl From<Vec<(SmolStr, SmolStr)>> for Fields {
+    fn from(pairs: Vec<(SmolStr, SmolStr)>) -> Self {
+        Self { pairs: (!pairs.is_empty()).then(|| pairs.into()) }
+    }
+}
+
+impl<'f> IntoIterator for &'f Fields {
+    type Item = &'f (SmolStr, SmolStr);
+    type IntoIter = std::slice::Iter<'f, (SmolStr, SmolStr)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.as_slice().iter()
+    }
+}
+
 /// What some field lines say.
 #[derive(Debug, Default)]
 pub(crate) struct FieldLines {
     /// Names and values, in order.
-    pub(crate) fields: Vec<(SmolStr, SmolStr)>,
+    pub(crate) fields: Fields,
     /// Where the lines leave the grammar, with the offset of the line.
     pub(crate) remarks: SmallVec<[(Lenience, usize); 1]>,
 }
@@ -41,7 +113,7 @@ pub(crate) fn parse(lines: &[u8]) -> FieldLines {
 
 /// What httparse reads of at most `MOST` field lines; `None` where they don't
 /// end in an empty line.
-fn strict<const MOST: usize>(lines: &[u8]) -> Result<Option<Vec<(SmolStr, SmolStr)>>, httparse::Error> {
+fn strict<const MOST: usize>(lines: &[u8]) -> Result<Option<Fields>, httparse::Error> {
     let mut slots = [httparse::EMPTY_HEADER; MOST];
     Ok(match httparse::parse_headers(lines, &mut slots)? {
         httparse::Status::Complete((_, headers)) => {
@@ -52,7 +124,8 @@ fn strict<const MOST: usize>(lines: &[u8]) -> Result<Option<Vec<(SmolStr, SmolSt
 }
 
 fn tolerant(lines: &[u8]) -> FieldLines {
-    let mut read = FieldLines::default();
+    let mut fields: Vec<(SmolStr, SmolStr)> = Vec::new();
+    let mut remarks = SmallVec::new();
     let mut offset = 0;
     for line in lines.split_inclusive(|&octet| octet == b'\n') {
         let start = offset;
@@ -63,35 +136,35 @@ fn tolerant(lines: &[u8]) -> FieldLines {
         }
         if line.first().is_some_and(|octet| is_white(*octet)) {
             let folded = text(trim(line));
-            match read.fields.last_mut() {
+            match fields.last_mut() {
                 // RFC 9112 §5.2: a fold is one space.
                 Some((_, value)) => {
                     let between = if value.is_empty() || folded.is_empty() { "" } else { " " };
                     *value = SmolStr::from_iter([value.as_str(), between, &folded]);
-                    read.remarks.push((Lenience::ObsFold, start));
+                    remarks.push((Lenience::ObsFold, start));
                 }
                 // RFC 9112 §2.2: such a line before the first field is consumed
                 // without further processing.
-                None => read.remarks.push((Lenience::InvalidField, start)),
+                None => remarks.push((Lenience::InvalidField, start)),
             }
             continue;
         }
         let Some((name, value)) = memchr::memchr(b':', line).and_then(|colon| line.split_at_checked(colon))
         else {
-            read.remarks.push((Lenience::InvalidField, start));
+            remarks.push((Lenience::InvalidField, start));
             continue;
         };
         let bare = name.trim_ascii_end();
         if bare.is_empty() || !bare.iter().all(|octet| is_token(*octet)) {
-            read.remarks.push((Lenience::InvalidField, start));
+            remarks.push((Lenience::InvalidField, start));
         } else if bare.len() < name.len() {
-            read.remarks.push((Lenience::SpaceBeforeColon, start));
+            remarks.push((Lenience::SpaceBeforeColon, start));
         }
         if !bare.is_empty() {
-            read.fields.push((text(bare), text(trim(value.get(1..).unwrap_or_default()))));
+            fields.push((text(bare), text(trim(value.get(1..).unwrap_or_default()))));
         }
     }
-    read
+    FieldLines { fields: fields.into(), remarks }
 }
 
 /// A line without its line end.
@@ -155,7 +228,7 @@ mod tests {
 
     fn read(lines: &str) -> (Vec<(SmolStr, SmolStr)>, Vec<Lenience>) {
         let read = parse(lines.as_bytes());
-        (read.fields, read.remarks.iter().map(|(lenience, _)| *lenience).collect())
+        (read.fields.to_vec(), read.remarks.iter().map(|(lenience, _)| *lenience).collect())
     }
 
     fn pair(name: &str, value: &str) -> (SmolStr, SmolStr) {
@@ -170,6 +243,20 @@ mod tests {
         );
         assert_eq!(read("\r\n"), (vec![], vec![]));
         assert_eq!(read(""), (vec![], vec![]));
+    }
+
+    #[test]
+    fn clones_are_the_same_and_others_may_be_equal() {
+        let fields = || Fields::from([pair("A", "b")]);
+        let one = fields();
+        assert!(one.is_same(&one.clone()) && !one.is_same(&fields()));
+        assert_eq!(one, fields());
+        assert_ne!(one, Fields::from([pair("A", "c")]));
+        assert_ne!(one, Fields::default());
+        assert!(
+            Fields::default().is_same(&Vec::new().into())
+                && Fields::from_iter([]).is_same(&Fields::default())
+        );
     }
 
     #[test]

@@ -17,9 +17,9 @@ pub(crate) mod size_line;
 mod tests;
 
 use smallvec::SmallVec;
-use smol_str::SmolStr;
 
 pub use decoder::{Decoder, Step};
+pub use fields::Fields;
 
 use crate::tcp::Piece;
 use crate::units::{FrameNo, Stamp};
@@ -153,7 +153,7 @@ pub struct LastChunk {
     /// When its last octet that was received arrived.
     pub last: Stamp,
     /// The trailer fields.
-    pub trailers: Vec<(SmolStr, SmolStr)>,
+    pub trailers: Fields,
 }
 
 /// What a chunked body consists of, in order.

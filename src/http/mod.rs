@@ -38,6 +38,7 @@ use crate::chunk::{ChunkToken, FramingFault, Lenience};
 use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
 
+pub use crate::chunk::Fields;
 pub use connection::Connection;
 pub(crate) use framing::{members, upgrades_to};
 
@@ -61,9 +62,6 @@ pub enum Side {
     /// From the server.
     Response,
 }
-
-/// Header fields in order, as received; a fold is one space.
-pub type Fields = Vec<(SmolStr, SmolStr)>;
 
 /// A request's head. What was not captured is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -612,7 +612,7 @@ fn is_credential(name: &str) -> bool {
             | "apikey"
             | "cookie"
             | "setcookie"
-    ) || (name.starts_with("x-") && is_secret_name(&name.to_ascii_lowercase()))
+    ) || (name.starts_with("x-") && is_secret_name(name))
 }
 
 /// What a kind says of its object, and of what in it has none. Objects in a

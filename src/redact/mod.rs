@@ -16,13 +16,15 @@
 
 mod beginning;
 mod body;
+mod look;
 mod words;
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use memchr::memmem::Finder;
+use smallvec::SmallVec;
 
 pub use body::{Body, Readable};
 
@@ -34,7 +36,7 @@ pub const MARK: u8 = b'*';
 
 /// Masks what is secret in a request's head.
 pub fn request(head: &mut RequestHead) {
-    if let Some(target) = &mut head.target {
+    if let Some(target) = head.target.as_mut().filter(|target| target_shows(target)) {
         *target = masked(target, &in_target(target)).into();
     }
     head.fields.iter_mut().for_each(fields);
@@ -47,11 +49,11 @@ pub fn response(head: &mut ResponseHead) {
 
 /// Masks what is secret in header or trailer fields.
 pub fn fields(fields: &mut Fields) {
-    for (name, value) in fields {
-        let ranges = in_field(name, value);
-        if !ranges.is_empty() {
-            *value = masked(value, &ranges).into();
-        }
+    if fields_show(Some(fields)) {
+        *fields = fields
+            .iter()
+            .map(|(name, value)| (name.clone(), masked(value, &in_field(name, value)).into()))
+            .collect();
     }
 }
 
@@ -108,14 +110,20 @@ pub fn size_line(line: &mut [u8]) {
 /// `fields` are shown, in these.
 #[must_use]
 pub fn request_shows(head: &RequestHead, fields: bool) -> bool {
-    head.target.as_deref().is_some_and(|target| !in_target(target).is_empty())
-        || (fields && fields_show(head.fields.as_ref()))
+    head.target.as_deref().is_some_and(target_shows) || (fields && fields_show(head.fields.as_ref()))
 }
 
 /// Whether fields show something secret.
 #[must_use]
 pub fn fields_show(fields: Option<&Fields>) -> bool {
-    fields.into_iter().flatten().any(|(name, value)| !in_field(name, value).is_empty())
+    fields
+        .into_iter()
+        .flatten()
+        .any(|(name, value)| look::field_is_suspicious(name, value) && !in_field(name, value).is_empty())
+}
+
+fn target_shows(target: &str) -> bool {
+    look::target_is_suspicious(target) && !in_target(target).is_empty()
 }
 
 /// Whether a payload, taken for itself, shows something secret in its first
@@ -123,8 +131,7 @@ pub fn fields_show(fields: Option<&Fields>) -> bool {
 #[must_use]
 pub fn payload_shows(payload: &[u8], shown: usize) -> bool {
     let payload = payload.get(..shown).unwrap_or(payload);
-    let named = memchr::memmem::find(payload, b"Secret").is_some();
-    if !named && memchr::memmem::find(payload, b"earer ").is_none() {
+    if NAMES.find(payload).is_none() && BEHIND_BEARER.find(payload).is_none() {
         return false;
     }
     let mut body = Body::new(Readable { text: true, coded: false, strict: false, secrets: false });
@@ -132,6 +139,10 @@ pub fn payload_shows(payload: &[u8], shown: usize) -> bool {
     body.read(0, payload);
     body.holds_secrets()
 }
+
+/// What a payload must hold for anything to be secret in it, made ready once.
+static NAMES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("Secret"));
+static BEHIND_BEARER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("earer "));
 
 /// A text with the marker over octets; the ranges lie on its characters'
 /// edges, so that it stays text.
@@ -253,7 +264,7 @@ fn in_target(target: &str) -> Vec<Range<usize>> {
     let mut at = end + 1;
     for parameter in target.get(at..).unwrap_or_default().split(['&', ';', '#', '?']) {
         if let Some(equals) = parameter.find('=') {
-            let name = target::decoded(parameter.get(..equals).unwrap_or_default()).to_ascii_lowercase();
+            let name = target::decoded(parameter.get(..equals).unwrap_or_default());
             if is_secret_name(&name) && equals + 1 < parameter.len() {
                 ranges.push(at + equals + 1..at + parameter.len());
             }
@@ -271,7 +282,7 @@ fn in_target(target: &str) -> Vec<Range<usize>> {
 /// Credentials that stand anywhere in a text: behind `Bearer` and `Basic`, and
 /// JSON Web Tokens.
 fn in_text(text: &str) -> Vec<Range<usize>> {
-    if !CREDENTIALS.is_match(text) {
+    if !look::text_is_suspicious(text) {
         return Vec::new();
     }
     let mut words = words::Words::default();
@@ -285,30 +296,8 @@ fn in_text(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// What stands somewhere in a text in which [`words::Words`] finds anything.
-static CREDENTIALS: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(&["bearer", "basic", "eyj"]));
-
-/// What names of secret values have within.
-static WITHIN: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    automaton(&[
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "passphrase",
-        "apikey",
-        "accesskey",
-        "privatekey",
-        "signature",
-        "credential",
-        "session",
-        "authorization",
-        "bearer",
-        "cookie",
-        "authkey",
-        "clientkey",
-    ])
-});
+/// Finds what names of secret values have within.
+static WITHIN: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(&look::WITHIN));
 
 /// Finds any of the words, in upper or lower case, in one pass: heads of every
 /// exchange are looked through.
@@ -320,15 +309,19 @@ fn automaton(words: &[&str]) -> AhoCorasick {
         .unwrap_or_else(|error| unreachable!("a few short words: {error}"))
 }
 
-/// Whether a name, in lower case, says that its value is secret.
+/// Whether a name, in any case, says that its value is secret. Only letters and
+/// digits of it count.
 fn is_secret_name(name: &str) -> bool {
-    let plain: Cow<'_, str> = match name.contains(['-', '_', '.', '[', ']', ' ']) {
-        true => name.chars().filter(|c| c.is_alphanumeric()).collect::<String>().into(),
-        false => name.into(),
-    };
-    const WHOLE: [&str; 8] = ["key", "sig", "pwd", "pass", "auth", "jwt", "code", "sid"];
+    if !look::name_is_suspicious(name) {
+        return false;
+    }
+    let mut plain: SmallVec<[u8; 64]> = SmallVec::new();
+    for character in name.chars().filter(|character| character.is_alphanumeric()) {
+        plain.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    let is = |word: &str| plain.eq_ignore_ascii_case(word.as_bytes());
     // A list's place, which any client may show.
-    plain != "continuetoken" && (WITHIN.is_match(plain.as_ref()) || WHOLE.iter().any(|word| plain == *word))
+    (WITHIN.is_match(&plain) || look::WHOLE.into_iter().any(is)) && !is("continuetoken")
 }
 
 #[cfg(test)]
@@ -336,10 +329,10 @@ mod tests {
     use super::*;
 
     fn field(name: &str, value: &str) -> String {
-        let mut all = vec![(name.into(), value.into())];
+        let mut all = Fields::from([(name.into(), value.into())]);
         fields(&mut all);
         assert_eq!(all[0].1.len(), value.len());
-        all.remove(0).1.to_string()
+        all[0].1.to_string()
     }
 
     fn target(target: &str) -> String {

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::chunk::{Chunk, Closing, LastChunk, Run};
 use crate::event::{Kind, Summary};
-use crate::http::{BodyEnd, Framing, RequestHead, ResponseHead, Side};
+use crate::http::{BodyEnd, Fields, Framing, RequestHead, ResponseHead, Side};
 use crate::report::{
     Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect,
     Finding, Format, JudgedChunk, LeftOut, Outcome, Report, Tally, Totals, Violation, ViolationCode,
@@ -47,15 +47,15 @@ pub(super) struct Talk {
 impl Talk {
     /// `GET target` answered with 200 and chunks.
     pub(super) fn get(stream: u64, target: &str, expect: Option<Kind>) -> Self {
-        let fields = vec![
+        let fields = Fields::from([
             ("Content-Type".into(), "application/json".into()),
             ("Transfer-Encoding".into(), "chunked".into()),
-        ];
+        ]);
         let request = RequestHead {
             method: Some("GET".into()),
             target: Some(target.into()),
             version: Some("HTTP/1.1".into()),
-            fields: Some(vec![("Host".into(), "127.0.0.1:8001".into())]),
+            fields: Some([("Host".into(), "127.0.0.1:8001".into())].into()),
             stamp: Some(stamp(4, 0)),
         };
         let response = ResponseHead {
@@ -205,7 +205,7 @@ impl Talk {
             at: self.at,
             trail: SmallVec::from_slice(&[Run { len: 5, frame: Some(FrameNo::new(self.frame)) }]),
             last: stamp(self.frame, self.micros),
-            trailers: Vec::new(),
+            trailers: Fields::default(),
         });
         self
     }
@@ -366,8 +366,10 @@ pub(super) fn rechunked() -> Talk {
 /// A stream of server-sent events.
 pub(super) fn sse() -> Talk {
     let mut talk = Talk::get(2, "/events", Some(Kind::Sse));
-    let fields = talk.head.response.as_mut().unwrap().fields.as_mut().unwrap();
-    fields[0].1 = "text/event-stream".into();
+    talk.head.response.as_mut().unwrap().fields = Some(
+        [("Content-Type".into(), "text/event-stream".into()), ("Transfer-Encoding".into(), "chunked".into())]
+            .into(),
+    );
     for number in 1..=2u64 {
         let mut event = Arc::unwrap_or_clone(talk.event("tick", "", 0, number, number));
         event.summary = Summary {

@@ -394,7 +394,7 @@ impl<W: Write> Walkthrough<W> {
             let value = printable(value);
             text.push_str(&format!("  {}: {}{note}\n", printable(name), fit(&value, room)));
         }
-        let others = fields.map_or(0, Vec::len).saturating_sub(shown);
+        let others = fields.map_or(0, |fields| fields.len()).saturating_sub(shown);
         if others > 0 {
             text.push_str(&self.prose.faint(&format!("  … and {}", counted(others as u64, "other field"))));
         }
@@ -709,7 +709,7 @@ mod tests {
         let mut talk = coredns();
         talk.complete();
         let last = talk.last_chunk.as_mut().unwrap();
-        last.trailers.push(("X-Sum".into(), "a\x1bb".into()));
+        last.trailers = [("X-Sum".into(), "a\x1bb".into())].into();
         last.trail = SmallVec::from_slice(&[chunk::Run { len: 3 + 12 + 2, frame: Some(FrameNo::new(12)) }]);
         let text = bare(&walk(narrow(), &[&talk]));
         let expected = "
@@ -763,12 +763,12 @@ complete: last chunk (frame 12), trailers X-Sum: a␛b
         let mut talk = Talk::watch(0);
         let head = talk.head.request.as_mut().unwrap();
         (head.method, head.target) = (Some(nasty.into()), Some(nasty.repeat(9).into()));
-        head.fields = Some(vec![("Host".into(), nasty.repeat(30).into()), ("X".into(), "".into())]);
+        head.fields = Some([("Host".into(), nasty.repeat(30).into()), ("X".into(), "".into())].into());
         let event = talk.event(nasty, nasty, 1, 1, 1);
         talk.chunk(&nasty.repeat(40).into_bytes(), Verdict::Unverified(nasty.to_owned()), vec![event]);
         talk.violation(ViolationCode::NotAnEvent, nasty);
         talk.complete();
-        talk.last_chunk.as_mut().unwrap().trailers.push((nasty.into(), nasty.repeat(99).into()));
+        talk.last_chunk.as_mut().unwrap().trailers = [(nasty.into(), nasty.repeat(99).into())].into();
         for payload in [Payload::None, Payload::Preview, Payload::Full] {
             let text = walk(TextOptions { payload, ..narrow() }, &[&talk]);
             let unsafe_ = |c: char| (c.is_control() && c != '\n') || ('\u{2028}'..='\u{202e}').contains(&c);

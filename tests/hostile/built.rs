@@ -431,7 +431,7 @@ pub fn build(plans: &[Plan], pipelined: bool) -> Conversation {
                     chunks: Vec::new(),
                     last: server.len(),
                     last_line: String::new(),
-                    trailers: Vec::new(),
+                    trailers: Default::default(),
                     end: server.len(),
                 }
             }

@@ -388,14 +388,14 @@ fn what_heads_say_is_kept_as_it_stands() {
         method: Some("GET".into()),
         target: Some("/a?b=c".into()),
         version: Some("HTTP/1.1".into()),
-        fields: Some(vec![pair("Host", "x"), pair("A", "b c")]),
+        fields: Some([pair("Host", "x"), pair("A", "b c")].into()),
         stamp,
     };
     let response = ResponseHead {
         status: Some(404),
         reason: Some("Not \u{fffd} Found".into()),
         version: Some("HTTP/1.0".into()),
-        fields: Some(vec![pair("X-Y", "z")]),
+        fields: Some([pair("X-Y", "z")].into()),
         stamp,
     };
     assert_eq!(heads, [format!("{request:?}"), format!("{response:?}")]);
