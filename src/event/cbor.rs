@@ -17,7 +17,7 @@ use smol_str::SmolStr;
 
 use super::kept::Literal;
 use super::watch::TYPES;
-use super::{EventItem, OpenItem, Summary, advance, fault, swallow};
+use super::{EventItem, MaybeSummary, OpenItem, Summary, advance, fault, swallow};
 use crate::limits;
 use crate::utf8::Utf8;
 
@@ -552,9 +552,12 @@ impl Event {
             Err((at, message)) => EventItem::Invalid { span, at, message, well_formed: true },
             Ok(known) if summarises => EventItem::Event {
                 span,
-                summary: Box::new(Summary { event_type: Some(SmolStr::new_static(known)), ..self.summary }),
+                summary: MaybeSummary::from(Summary {
+                    event_type: Some(SmolStr::new_static(known)),
+                    ..self.summary
+                }),
             },
-            Ok(_) => EventItem::Event { span, summary: Box::default() },
+            Ok(_) => EventItem::Event { span, summary: MaybeSummary::default() },
         }
     }
 }

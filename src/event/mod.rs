@@ -36,7 +36,7 @@ mod string;
 mod texts;
 mod watch;
 
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
 use smol_str::SmolStr;
 
@@ -116,6 +116,53 @@ pub struct Summary {
     pub data: Option<SmolStr>,
 }
 
+/// A [`Summary`] to read, or none where nobody asked for one: that reads as one
+/// of which nothing is known, and takes no memory.
+#[derive(Debug, Clone, Default)]
+pub struct MaybeSummary(Option<Box<Summary>>);
+
+impl From<Summary> for MaybeSummary {
+    fn from(summary: Summary) -> Self {
+        Self(Some(Box::new(summary)))
+    }
+}
+
+impl Deref for MaybeSummary {
+    type Target = Summary;
+
+    fn deref(&self) -> &Summary {
+        static NOTHING: Summary = Summary {
+            event_type: None,
+            api_version: None,
+            kind: None,
+            namespace: None,
+            name: None,
+            resource_version: None,
+            created: None,
+            reason: None,
+            message: None,
+            initial_events_end: false,
+            id: None,
+            data: None,
+        };
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+}
+
+impl DerefMut for MaybeSummary {
+    fn deref_mut(&mut self) -> &mut Summary {
+        self.0.get_or_insert_default()
+    }
+}
+
+impl PartialEq for MaybeSummary {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for MaybeSummary {}
+
 /// Something that a framer read in a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventItem {
@@ -124,7 +171,7 @@ pub enum EventItem {
         /// Its octets in the decoded body.
         span: Range<u64>,
         /// What reports show of it.
-        summary: Box<Summary>,
+        summary: MaybeSummary,
     },
     /// An item that is no event. Where it is a well-formed one (a JSON value
     /// of another shape), reading goes on behind it; else nothing more is read

@@ -25,7 +25,7 @@ use smol_str::SmolStr;
 
 use super::kept::Literal;
 use super::watch::TYPES;
-use super::{EventItem, OpenItem, Summary, advance, fault, swallow};
+use super::{EventItem, MaybeSummary, OpenItem, Summary, advance, fault, swallow};
 use crate::limits;
 
 /// What an object begins with that is protobuf (k8s.io/apimachinery,
@@ -485,10 +485,12 @@ impl Message {
         if let Some((at, message)) = objection {
             return EventItem::Invalid { span, at, message, well_formed: true };
         }
-        let mut summary = Box::<Summary>::default();
-        if let (true, Type::Known(known)) = (summarises, self.event_type) {
-            *summary = Summary { event_type: Some(known.into()), ..self.summary };
-        }
+        let summary = match (summarises, self.event_type) {
+            (true, Type::Known(known)) => {
+                MaybeSummary::from(Summary { event_type: Some(known.into()), ..self.summary })
+            }
+            _ => MaybeSummary::default(),
+        };
         EventItem::Event { span, summary }
     }
 }

@@ -320,7 +320,7 @@ impl EventStream {
                 data: Some(self.data.characters().into()),
                 ..Summary::default()
             };
-            EventItem::Event { span, summary: Box::new(summary) }
+            EventItem::Event { span, summary: summary.into() }
         } else {
             EventItem::Filler { span }
         };

@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::json::{Listener, Recogniser, Shape, Step, skip_space};
 use super::kept::Head;
-use super::{EventItem, OpenItem, Summary};
+use super::{EventItem, MaybeSummary, OpenItem, Summary};
 
 /// What is gathered from a text while it is read, and what becomes of it.
 pub(super) trait Subject: Listener {
@@ -255,8 +255,12 @@ impl Subject for AnyText {
     }
 
     fn whole(&mut self, span: Range<u64>) -> EventItem {
-        let data = self.summarises.then(|| self.head.characters().into());
-        EventItem::Event { span, summary: Box::new(Summary { data, ..Summary::default() }) }
+        let summary = if self.summarises {
+            MaybeSummary::from(Summary { data: Some(self.head.characters().into()), ..Summary::default() })
+        } else {
+            MaybeSummary::default()
+        };
+        EventItem::Event { span, summary }
     }
 }
 

@@ -20,7 +20,7 @@ use super::json::{Listener, Shape};
 use super::kept::Literal;
 use super::string::decode;
 use super::texts::Subject;
-use super::{EventItem, Summary};
+use super::{EventItem, MaybeSummary, Summary};
 
 /// The types of watch events.
 pub(super) const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
@@ -250,6 +250,9 @@ impl Subject for WatchEvent {
         if let Some((at, message)) = self.objection() {
             return EventItem::Invalid { span, at, message, well_formed: true };
         }
+        if !self.summarises {
+            return EventItem::Event { span, summary: MaybeSummary::default() };
+        }
         let mut summary = std::mem::take(&mut self.summary);
         if let Some(Rows { count: 1, last, .. }) = self.rows.take().map(|rows| *rows)
             && summary.name.is_none()
@@ -259,10 +262,10 @@ impl Subject for WatchEvent {
             let own = summary.resource_version.take().filter(|version| !version.is_empty());
             summary.resource_version = own.or(last.resource_version);
         }
-        if let (true, Type::Known(kind)) = (self.summarises, &self.kind) {
+        if let Type::Known(kind) = &self.kind {
             summary.event_type = Some(SmolStr::new_static(kind));
         }
-        EventItem::Event { span, summary: Box::new(summary) }
+        EventItem::Event { span, summary: summary.into() }
     }
 }
 

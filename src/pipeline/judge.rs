@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::coding::Coding;
-use crate::event::{EventItem, Framer, Kind, OpenItem};
+use crate::event::{EventItem, Framer, Kind, MaybeSummary, OpenItem};
 use crate::http::{BodyEnd, Side};
 use crate::redact::{self, Readable};
 use crate::report::{ChunkUnderWay, Decoded, Event, EventUnderWay, ExchangeId, JudgedChunk};
@@ -455,7 +455,7 @@ impl Judge {
                 if !matches!(self.mode, Mode::InStep) {
                     self.in_step(span.start);
                 }
-                self.event(&span, *summary);
+                self.event(&span, summary);
             }
             EventItem::Invalid { span, at, message, well_formed } => match self.mode {
                 Mode::Off(_) => {}
@@ -481,7 +481,7 @@ impl Judge {
         }
     }
 
-    fn event(&mut self, span: &Range<u64>, mut summary: crate::event::Summary) {
+    fn event(&mut self, span: &Range<u64>, mut summary: MaybeSummary) {
         if let Some(readable) = self.redact {
             redact::summary(&mut summary, readable);
         }

@@ -45,7 +45,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::chunk::{Chunk, LastChunk};
-use crate::event::{Kind, Summary};
+use crate::event::{Kind, MaybeSummary};
 use crate::hints::Hint;
 use crate::hints::pace::Timing;
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
@@ -115,7 +115,7 @@ pub struct Event {
     /// The chunk that holds its last octet.
     pub last_chunk: u64,
     /// What is shown of it.
-    pub summary: Summary,
+    pub summary: MaybeSummary,
 }
 
 /// A chunk and what it holds.

@@ -170,7 +170,7 @@ impl Talk {
             size: 100,
             first_chunk: first,
             last_chunk: last,
-            summary,
+            summary: summary.into(),
         })
     }
 
@@ -377,7 +377,8 @@ pub(super) fn sse() -> Talk {
             id: Some(number.to_string().into()),
             data: Some(number.to_string().into()),
             ..Summary::default()
-        };
+        }
+        .into();
         let payload = format!("id: {number}\nevent: tick\ndata: {number}\n\n");
         talk.chunk(payload.as_bytes(), Verdict::One, vec![Arc::new(event)]);
     }

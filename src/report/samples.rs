@@ -5,7 +5,7 @@ use std::sync::Arc;
 use smallvec::{SmallVec, smallvec};
 
 use crate::chunk::{Chunk, Closing, LastChunk, Run};
-use crate::event::{Kind, Summary};
+use crate::event::{Kind, MaybeSummary, Summary};
 use crate::http::{BodyEnd, Framing, Protocol, RequestHead, ResponseHead, Side};
 use crate::report::{
     Body, CaptureEnd, Conclusion, Event, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect,
@@ -173,7 +173,7 @@ pub(crate) fn event(index: u64, event_type: &str, in_chunk: u64) -> Arc<Event> {
         size: 37,
         first_chunk: in_chunk,
         last_chunk: in_chunk,
-        summary: Summary {
+        summary: MaybeSummary::from(Summary {
             event_type: Some(event_type.into()),
             api_version: Some("v1".into()),
             kind: Some("ConfigMap".into()),
@@ -181,7 +181,7 @@ pub(crate) fn event(index: u64, event_type: &str, in_chunk: u64) -> Arc<Event> {
             name: Some("coredns".into()),
             resource_version: Some("230".into()),
             ..Summary::default()
-        },
+        }),
     })
 }
 
@@ -271,7 +271,8 @@ pub(crate) fn everything() -> Vec<Made> {
         id: Some("7".into()),
         data: Some("tick\n\u{7}".into()),
         ..Summary::default()
-    };
+    }
+    .into();
     let message = Arc::new(message);
     let mut verdicts = Vec::new();
     for (index, verdict) in (1..).zip([

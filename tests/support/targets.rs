@@ -668,7 +668,7 @@ fn blocks(body: &[u8]) -> Vec<EventItem> {
                 ..Summary::default()
             });
             items.push(match summary {
-                Some(summary) => EventItem::Event { span, summary: Box::new(summary) },
+                Some(summary) => EventItem::Event { span, summary: summary.into() },
                 None => EventItem::Filler { span },
             });
             (block, id) = (None, None);

@@ -61,7 +61,7 @@ fn an_item_is_an_event_and_its_names_are_picked_out() {
         let reading = everyhow(Kind::WatchCbor, &[&first[..], &second].concat());
         let (end, behind) = (first.len() as u64, (first.len() + second.len()) as u64);
         let expected = [(0..end, summary("a")), (end..behind, summary("bb"))]
-            .map(|(span, summary)| EventItem::Event { span, summary: Box::new(summary) });
+            .map(|(span, summary)| EventItem::Event { span, summary: summary.into() });
         assert_eq!(reading.items, expected);
         assert_eq!((reading.open, reading.faulted), (None, false));
     }

@@ -344,7 +344,7 @@ fn a_huge_string_needs_no_memory_in_any_pieces() {
 #[test]
 fn the_first_characters_of_a_text_are_kept() {
     let data = |body: &str| match whole(Kind::Json, body.as_bytes()).items.pop() {
-        Some(EventItem::Event { summary, .. }) => summary.data.unwrap(),
+        Some(EventItem::Event { summary, .. }) => summary.data.clone().unwrap(),
         other => panic!("{other:?}"),
     };
     assert_eq!(data(" [1, \"é\"] "), "[1, \"é\"]");

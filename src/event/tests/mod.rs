@@ -10,7 +10,7 @@ mod protobuf;
 mod streams;
 mod watches;
 
-use super::{EventItem, Framer, Kind, OpenItem, Summary};
+use super::{EventItem, Framer, Kind, MaybeSummary, OpenItem, Summary};
 
 /// What a framer made of a body.
 #[derive(Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Reading {
     fn without_summaries(mut self) -> Self {
         for item in self.items.iter_mut().chain(&mut self.last) {
             if let EventItem::Event { summary, .. } = item {
-                **summary = Summary::default();
+                *summary = MaybeSummary::default();
             }
         }
         self

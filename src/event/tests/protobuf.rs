@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use prost::Message as _;
 use smol_str::SmolStr;
 
-use super::super::{EventItem, Framer, Kind, Summary};
+use super::super::{EventItem, Framer, Kind, MaybeSummary, Summary};
 use super::{everyhow, invalid, read, spans, whole};
 
 /// k8s.io/apimachinery, `meta/v1/generated.proto` and `runtime/generated.proto`,
@@ -131,7 +131,7 @@ fn a_frame_is_an_event_and_its_names_are_picked_out() {
     let reading = everyhow(Kind::WatchProtobuf, &[&first[..], &second].concat());
     let (end, behind) = (first.len() as u64, (first.len() + second.len()) as u64);
     let expected = [(0..end, summary("a")), (end..behind, summary("bb"))]
-        .map(|(span, summary)| EventItem::Event { span, summary: Box::new(summary) });
+        .map(|(span, summary)| EventItem::Event { span, summary: summary.into() });
     assert_eq!(reading.items, expected);
     assert_eq!((reading.open, reading.faulted), (None, false));
 }
@@ -265,7 +265,7 @@ proptest! {
             let status = kind == "Status";
             expected.push(EventItem::Event {
                 span: start..body.len() as u64,
-                summary: Box::new(Summary {
+                summary: MaybeSummary::from(Summary {
                     event_type: Some("MODIFIED".into()),
                     api_version: Some("v1".into()),
                     kind: Some(kind.into()),

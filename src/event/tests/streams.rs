@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use smol_str::SmolStr;
 
-use super::super::{EventItem, Framer, Kind, OpenItem, Summary};
+use super::super::{EventItem, Framer, Kind, MaybeSummary, OpenItem, Summary};
 use super::{everyhow, read, whole};
 
 /// Reads an event stream as the algorithm of WHATWG HTML 9.2.6 is written.
@@ -22,7 +22,7 @@ fn naive(body: &[u8]) -> Vec<EventItem> {
             items.push(match data.take() {
                 Some(data) => EventItem::Event {
                     span,
-                    summary: Box::new(Summary {
+                    summary: MaybeSummary::from(Summary {
                         event_type: Some(if name.is_empty() {
                             "message".into()
                         } else {
@@ -73,7 +73,8 @@ proptest! {
 fn events(body: &str) -> Vec<(std::ops::Range<u64>, SmolStr, Option<SmolStr>, SmolStr)> {
     let event = |item| match item {
         EventItem::Event { span, summary } => {
-            Some((span, summary.event_type.unwrap(), summary.id, summary.data.unwrap()))
+            let Summary { event_type, id, data, .. } = (*summary).clone();
+            Some((span, event_type.unwrap(), id, data.unwrap()))
         }
         EventItem::Filler { .. } => None,
         EventItem::Invalid { .. } | EventItem::Rest { .. } => panic!("an event stream has no faults"),
@@ -265,7 +266,7 @@ fn long_lines_keep_what_is_shown() {
         let reading = read(Kind::Sse, body.as_bytes().chunks(size));
         let summary = Summary { data: Some("é".repeat(120).into()), ..Summary::default() };
         let span = 0..body.len() as u64;
-        assert_eq!(reading.items, [EventItem::Event { span, summary: Box::new(summary) }]);
+        assert_eq!(reading.items, [EventItem::Event { span, summary: summary.into() }]);
     }
 }
 

@@ -10,7 +10,7 @@ use super::{everyhow, invalid, read, spans, whole};
 fn summary(body: &str) -> Summary {
     let mut items = everyhow(Kind::Watch, body.as_bytes()).items;
     match (items.pop(), items.is_empty()) {
-        (Some(EventItem::Event { summary, .. }), true) => *summary,
+        (Some(EventItem::Event { summary, .. }), true) => (*summary).clone(),
         other => panic!("{other:?} of {body}"),
     }
 }
@@ -285,7 +285,7 @@ fn long_names_are_unknown() {
         match reading.items.into_iter().next() {
             Some(EventItem::Event { summary, .. }) => {
                 assert_eq!(summary.namespace.as_deref(), Some("n"));
-                summary.name
+                summary.name.clone()
             }
             other => panic!("{other:?}"),
         }
@@ -386,7 +386,7 @@ fn an_event_leaves_nothing_to_the_next() {
                 assert_eq!(summary.name.as_deref(), Some("a"))
             }
             (false, EventItem::Event { summary, .. }) => {
-                assert_eq!((summary.kind, summary.name), (None, None))
+                assert_eq!((&summary.kind, &summary.name), (&None, &None))
             }
             (_, EventItem::Invalid { message, .. }) => assert!(message.contains("without `type`")),
             (_, item) => panic!("{item:?}"),

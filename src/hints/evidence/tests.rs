@@ -65,7 +65,7 @@ impl Stream {
             .filter(|(span, _)| span.end <= at)
             .zip(1..)
             .map(|((span, (size, word)), index)| {
-                let summary = Summary { event_type: Some((*word).into()), ..Summary::default() };
+                let summary = Summary { event_type: Some((*word).into()), ..Summary::default() }.into();
                 let (first_chunk, last_chunk) = (holder(span.start), holder(span.end - 1));
                 Arc::new(Event { index, offset: span.start, size: *size, first_chunk, last_chunk, summary })
             })

@@ -323,7 +323,7 @@ fn a_compressed_body_is_drawn_and_shown_as_what_it_decodes_to() {
 fn edges_that_cut_events_are_drawn_through_them() {
     let mut talk = Talk::watch(0);
     let event = |index, offset, size, first, last| {
-        let summary = crate::event::Summary::default();
+        let summary = crate::event::MaybeSummary::default();
         std::sync::Arc::new(crate::report::Event {
             index,
             offset,
