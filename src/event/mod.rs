@@ -76,6 +76,15 @@ impl Kind {
         }
     }
 
+    /// Whether `octets` between two items, or behind the last one, say nothing.
+    pub(crate) fn ends_with(self, octets: &[u8]) -> bool {
+        match self {
+            // RFC 8259 §2
+            Self::Watch | Self::Json => octets.iter().all(|octet| b" \t\n\r".contains(octet)),
+            Self::WatchProtobuf | Self::WatchCbor | Self::Ndjson | Self::Sse => octets.is_empty(),
+        }
+    }
+
     /// Whether its events are Kubernetes watch events, in whatever encoding.
     #[must_use]
     pub const fn is_watch(self) -> bool {

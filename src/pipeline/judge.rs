@@ -10,10 +10,10 @@
 
 use std::collections::VecDeque;
 use std::mem;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use crate::chunk::{Chunk, ChunkToken, Closing};
 use crate::coding::Coding;
@@ -231,11 +231,7 @@ impl Judge {
             ChunkToken::Payload { offset, piece } => self.payload(offset, &piece.bytes),
             ChunkToken::Missing { .. } => self.missing(),
             ChunkToken::End(chunk) => self.end(chunk),
-            ChunkToken::Whole { chunk, payload } => {
-                self.begin(chunk.index, chunk.offset, chunk.size);
-                self.payload(chunk.offset, payload);
-                self.end(chunk);
-            }
+            ChunkToken::Whole { chunk, payload } => self.whole(chunk, payload),
             ChunkToken::Last(_) => {}
         }
     }
@@ -324,13 +320,18 @@ impl Judge {
         }
     }
 
-    fn payload(&mut self, offset: u64, octets: &[u8]) {
+    /// Counts payload octets of the chunk at hand.
+    fn arrived(&mut self, octets: &[u8]) {
         self.received += octets.len() as u64;
         if self.check_utf8
             && let Some(waiting) = self.waiting.back_mut()
         {
             waiting.utf8.push(octets);
         }
+    }
+
+    fn payload(&mut self, offset: u64, octets: &[u8]) {
+        self.arrived(octets);
         if self.grows
             && let Some(waiting) = self.waiting.back_mut()
         {
@@ -346,6 +347,52 @@ impl Judge {
             Some(coded) => coded.decoded(),
             None => offset.saturating_add(octets.len() as u64),
         };
+    }
+
+    /// Takes a chunk that came at once. Where it holds one event and nothing
+    /// else, as each should, all is known of it without any waiting.
+    fn whole(&mut self, chunk: Box<Chunk>, payload: &[u8]) {
+        let in_step = matches!(self.mode, Mode::InStep) && !self.skipping && self.waiting.is_empty();
+        let framer = self.framer.as_mut().filter(|framer| {
+            let plain = self.coded.is_none() && !self.grows && self.reserved.is_none();
+            in_step && plain && framer.open().is_none()
+        });
+        let Some(framer) = framer else {
+            self.begin(chunk.index, chunk.offset, chunk.size);
+            self.payload(chunk.offset, payload);
+            return self.end(chunk);
+        };
+        let (mut rest, mut offset) = (payload, chunk.offset);
+        match framer.read(&mut rest, &mut offset) {
+            Some(EventItem::Event { span, summary }) if self.kind.ends_with(rest) => {
+                self.at = chunk.offset.saturating_add(chunk.size);
+                let (index, number) = (chunk.index, self.next_event);
+                self.next_event += 1;
+                let event = self.tell(&span, number, index..=index, summary);
+                self.found.push_back(Judgement::Chunk(Box::new(JudgedChunk {
+                    exchange: self.exchange,
+                    side: self.side,
+                    utf8: self.check_utf8.then(|| std::str::from_utf8(payload).is_ok()),
+                    chunk,
+                    decoded: None,
+                    verdict: Verdict::One,
+                    overlap: Overlap { whole: 1, ..Overlap::default() },
+                    events: smallvec![event],
+                    unresolved_event: None,
+                })));
+            }
+            item => {
+                self.begin(chunk.index, chunk.offset, chunk.size);
+                // What was read of it counts as read, its first item as found.
+                let read = payload.len() - rest.len();
+                self.arrived(payload.get(..read).unwrap_or_default());
+                if let Some(item) = item {
+                    self.item(item);
+                }
+                self.payload(offset, rest);
+                self.end(chunk);
+            }
+        }
     }
 
     /// Reads octets of a body with codings.
@@ -481,10 +528,7 @@ impl Judge {
         }
     }
 
-    fn event(&mut self, span: &Range<u64>, mut summary: MaybeSummary) {
-        if let Some(readable) = self.redact {
-            redact::summary(&mut summary, readable);
-        }
+    fn event(&mut self, span: &Range<u64>, summary: MaybeSummary) {
         let last_octet = span.end.saturating_sub(1);
         let (index, first_chunk) = match self.reserved.take() {
             Some(reserved) => reserved,
@@ -494,19 +538,30 @@ impl Judge {
                 (index, holder(&self.waiting, span.start).unwrap_or(1))
             }
         };
-        let event = Arc::new(Event {
-            index,
-            offset: span.start,
-            size: span.end - span.start,
-            first_chunk,
-            last_chunk: holder(&self.waiting, last_octet).unwrap_or(first_chunk),
-            summary,
-        });
+        let last_chunk = holder(&self.waiting, last_octet).unwrap_or(first_chunk);
+        let event = self.tell(span, index, first_chunk..=last_chunk, summary);
         for waiting in touched(&mut self.waiting, span) {
             waiting.overlap.add(&waiting.range, span);
             waiting.events.push(Arc::clone(&event));
         }
-        self.found.push_back(Judgement::Event(event));
+    }
+
+    /// Tells of an event with its number and the chunks that hold it.
+    fn tell(
+        &mut self,
+        span: &Range<u64>,
+        index: u64,
+        chunks: RangeInclusive<u64>,
+        mut summary: MaybeSummary,
+    ) -> Arc<Event> {
+        if let Some(readable) = self.redact {
+            redact::summary(&mut summary, readable);
+        }
+        let (first_chunk, last_chunk) = chunks.into_inner();
+        let (offset, size) = (span.start, span.end - span.start);
+        let event = Arc::new(Event { index, offset, size, first_chunk, last_chunk, summary });
+        self.found.push_back(Judgement::Event(Arc::clone(&event)));
+        event
     }
 
     /// The chunk with the fault is invalid; those before it hold a part.
