@@ -30,6 +30,9 @@ impl fmt::Display for FrameNo {
     }
 }
 
+/// Nanoseconds in a second.
+const NANOS: i64 = 1_000_000_000;
+
 /// A packet's time: seconds since 1970-01-01T00:00:00Z and a decimal fraction
 /// with the decimals of the interface's resolution.
 ///
@@ -93,19 +96,24 @@ impl Timestamp {
     #[must_use]
     pub fn nanos_since(self, earlier: Self) -> i128 {
         let seconds = i128::from(self.seconds() - earlier.seconds());
-        seconds * 1_000_000_000 + i128::from(self.subsecond_nanos()) - i128::from(earlier.subsecond_nanos())
+        let fraction = self.fraction_in_nanos() - earlier.fraction_in_nanos();
+        // Asked several times a chunk, mostly of times that are close: no
+        // multiplication of 128 bits for those.
+        match i32::try_from(seconds) {
+            Ok(seconds) => i128::from(i64::from(seconds) * NANOS + fraction),
+            Err(_) => seconds * i128::from(NANOS) + i128::from(fraction),
+        }
     }
 
-    /// The fraction in nanoseconds (floor), below 10^9.
-    fn subsecond_nanos(self) -> u32 {
-        let decimals = self.decimals();
-        let nanos = match decimals {
+    /// The fraction in nanoseconds (toward zero), below [`NANOS`].
+    const fn fraction_in_nanos(self) -> i64 {
+        let nanos = match self.decimals() {
             9 => self.fraction,
             6 => self.fraction * 1000,
-            0..9 => self.fraction * 10u64.pow(9 - u32::from(decimals)),
-            _ => self.fraction / 10u64.pow(u32::from(decimals) - 9),
+            decimals @ 0..=9 => self.fraction * 10u64.pow(9 - decimals as u32),
+            decimals => self.fraction / 10u64.pow(decimals as u32 - 9),
         };
-        u32::try_from(nanos).unwrap_or_default()
+        nanos.cast_signed()
     }
 
     /// Whether RFC 3339 can write it: its years are 0000 to 9999.
@@ -194,6 +202,9 @@ mod tests {
         assert_eq!(micro.nanos_since(nano), 1_500_000_001);
         assert_eq!(nano.nanos_since(micro), -1_500_000_001);
         assert_eq!(Timestamp::new(0, 1_999, 12).nanos_since(Timestamp::new(0, 0, 0)), 1);
+        let (first, last) = (Timestamp::new(i64::MIN, 5, 1), Timestamp::new(i64::MAX, 25, 2));
+        assert_eq!(last.nanos_since(first), i128::from(u64::MAX) * 1_000_000_000 - 250_000_000);
+        assert_eq!(first.nanos_since(last), -last.nanos_since(first));
     }
 
     #[test]

@@ -11,6 +11,10 @@
 //! each event: a server that writes blocks of a fixed size cuts at the same
 //! sizes, whatever its events are.
 
+use std::cell::OnceCell;
+use std::ops::Deref;
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::pace::{Buffered, Ended, Pace, Timing};
@@ -18,7 +22,7 @@ use super::{Cause, Hint, Noted};
 use crate::event::Kind;
 use crate::http::{Fields, Side, target};
 use crate::report::text::{counted, grouped};
-use crate::report::{ExchangeHead, Expect, JudgedChunk};
+use crate::report::{Event, ExchangeHead, Expect, JudgedChunk};
 use crate::units::Timestamp;
 use crate::verdict::Verdict;
 
@@ -47,7 +51,7 @@ const GO_READ: u64 = 4096;
 /// What the chunks of one response show. See the module.
 #[derive(Debug)]
 pub struct Evidence {
-    origin: Origin,
+    origin: Heads,
     pace: Pace,
     misaligned: Noted,
     cuts: SmallVec<[Cuts; 4]>,
@@ -71,6 +75,22 @@ pub struct Evidence {
     run: Run,
     /// The run with the most events.
     burst: Option<Run>,
+}
+
+/// The heads. What they say is read off when it first matters: most responses
+/// have nothing that a hint is to be given of.
+#[derive(Debug)]
+struct Heads {
+    head: Arc<ExchangeHead>,
+    origin: OnceCell<Origin>,
+}
+
+impl Deref for Heads {
+    type Target = Origin;
+
+    fn deref(&self) -> &Origin {
+        self.origin.get_or_init(|| Origin::of(&self.head))
+    }
 }
 
 /// What the heads say of whose chunks these are.
@@ -129,10 +149,10 @@ struct Run {
 impl Evidence {
     /// Nothing seen yet of a response whose heads are these.
     #[must_use]
-    pub fn new(head: &ExchangeHead) -> Self {
+    pub fn new(head: Arc<ExchangeHead>) -> Self {
         let asked = head.request.as_ref().and_then(|request| request.stamp?.at);
         Self {
-            origin: Origin::of(head),
+            origin: Heads { head, origin: OnceCell::new() },
             pace: Pace::new(asked),
             misaligned: Noted::default(),
             cuts: SmallVec::new(),
@@ -162,7 +182,9 @@ impl Evidence {
         if misaligned {
             self.misaligned.add(chunk.index);
         }
-        self.spelling(chunk.size_hex());
+        if chunk.message.is_none() {
+            self.spelling(&chunk.size_line);
+        }
         if checked {
             self.largest = self.largest.max(chunk.size);
             self.cut(judged);
@@ -200,10 +222,16 @@ impl Evidence {
         (hints, timing)
     }
 
-    fn spelling(&mut self, hex: &str) {
-        self.upper += u64::from(hex.bytes().any(|octet| octet.is_ascii_uppercase()));
-        self.lower += u64::from(hex.bytes().any(|octet| octet.is_ascii_lowercase()));
-        self.padded += u64::from(hex.starts_with('0'));
+    /// How the size in a size line is written.
+    fn spelling(&mut self, line: &[u8]) {
+        let (mut upper, mut lower) = (false, false);
+        for digit in line.iter().take_while(|octet| octet.is_ascii_hexdigit()) {
+            upper |= digit.is_ascii_uppercase();
+            lower |= digit.is_ascii_lowercase();
+        }
+        self.upper += u64::from(upper);
+        self.lower += u64::from(lower);
+        self.padded += u64::from(line.first() == Some(&b'0'));
     }
 
     fn cut(&mut self, judged: &JudgedChunk) {
@@ -211,15 +239,15 @@ impl Evidence {
         let cuts = judged.overlap.goes_on;
         let end = chunk.offset.saturating_add(chunk.size);
         let behind = judged.events.last().filter(|event| event.offset.saturating_add(event.size) > end);
-        if self.origin.protobuf
-            && let Some(event) = judged.events.first()
+        if !cuts
             && judged.verdict == Verdict::Part
-            && !cuts
+            && let Some(event) = judged.events.first()
             && event.first_chunk + 1 == chunk.index
             && self
                 .cuts
                 .iter()
                 .any(|c| c.size == NET_HTTP && c.chunks.chunks.last() == Some(&event.first_chunk))
+            && self.origin.protobuf
         {
             self.prefixed.add(chunk.index);
         }
@@ -288,15 +316,15 @@ impl Evidence {
         self.run.end = Some(self.run.end.filter(|end| end.nanos_since(last) > 0).unwrap_or(last));
         self.run.chunks += 1;
         self.run.events += events;
-        let of_state = self.origin.asks_for_state && !self.initial.over;
-        if judged.verdict == Verdict::Several && !of_state {
+        if judged.verdict == Verdict::Several && (self.initial.over || !self.origin.asks_for_state) {
             self.run.coalesced.add(chunk.index);
         }
         self.run.spread =
             Some(self.run.spread.map_or((events, events), |(few, many)| (few.min(events), many.max(events))));
-        let created = |event: &std::sync::Arc<crate::report::Event>| {
+        let created = |event: &Arc<Event>| {
+            let at = event.summary.created?;
             let added = event.summary.event_type.as_deref() == Some("ADDED");
-            event.summary.created.filter(|_| added && self.origin.added_is_new)
+            (added && self.origin.added_is_new).then_some(at)
         };
         let created = ended().filter_map(created).fold(None, |range: Option<(i64, i64)>, at| {
             Some(range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))))
@@ -486,11 +514,14 @@ impl Evidence {
 impl Initial {
     /// Takes the next chunk, in which so many events end.
     fn chunk(&mut self, judged: &JudgedChunk, ended: u64, misaligned: bool) {
+        if self.over {
+            return;
+        }
         let mut types = judged.events.iter().map(|event| event.summary.event_type.as_deref());
         // A bookmark may say that the state ends here.
         let last = types.next_back().flatten();
         let bookmark = last == Some("BOOKMARK");
-        self.over |= !(bookmark || last == Some("ADDED")) || !types.all(|word| word == Some("ADDED"));
+        self.over = !(bookmark || last == Some("ADDED")) || !types.all(|word| word == Some("ADDED"));
         if !self.over {
             self.events += ended;
             if misaligned {

@@ -384,7 +384,7 @@ impl Exchange {
             *self.tally.of(&judged.verdict) += 1;
             if options.explain && matches!(self.head.expect, Some(Expect::Kind(_))) {
                 let head = &self.head;
-                self.evidence.get_or_insert_with(|| Box::new(Evidence::new(head))).chunk(&judged);
+                self.evidence.get_or_insert_with(|| Box::new(Evidence::new(Arc::clone(head)))).chunk(&judged);
             }
         }
         let fails = options.allow.fails(&judged.verdict);

@@ -316,8 +316,12 @@ fn is_secret_name(name: &str) -> bool {
         return false;
     }
     let mut plain: SmallVec<[u8; 64]> = SmallVec::new();
-    for character in name.chars().filter(|character| character.is_alphanumeric()) {
-        plain.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+    if name.is_ascii() {
+        plain.extend(name.bytes().filter(u8::is_ascii_alphanumeric));
+    } else {
+        for character in name.chars().filter(|character| character.is_alphanumeric()) {
+            plain.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
     }
     let is = |word: &str| plain.eq_ignore_ascii_case(word.as_bytes());
     // A list's place, which any client may show.

@@ -70,7 +70,7 @@ impl Stream {
                 Arc::new(Event { index, offset: span.start, size: *size, first_chunk, last_chunk, summary })
             })
             .collect();
-        let mut evidence = Evidence::new(head);
+        let mut evidence = Evidence::new(Arc::new(head.clone()));
         for (index, range) in (1..).zip(&ranges) {
             let mut overlap = Overlap::default();
             spans.iter().for_each(|span| overlap.add(range, span));
