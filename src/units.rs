@@ -56,6 +56,7 @@ impl Timestamp {
     /// seconds. A fraction of a second or more is carried over; decimals
     /// beyond [`Self::MAX_DECIMALS`] are cut.
     #[must_use]
+    #[inline]
     pub fn new(seconds: i64, fraction: u64, decimals: u8) -> Self {
         let (mut fraction, mut decimals) = (fraction, decimals);
         while decimals > Self::MAX_DECIMALS {

@@ -37,27 +37,32 @@ impl<R: Read> Block<R> {
     }
 
     /// The octets that are there.
+    #[inline]
     pub(super) fn octets(&self) -> &[u8] {
         self.buffer.get(self.start..self.end).unwrap_or_default()
     }
 
     /// How many octets are there.
+    #[inline]
     pub(super) const fn len(&self) -> usize {
         self.end - self.start
     }
 
     /// The octets at these places of the buffer; they stay until the next
     /// [`Self::fill`].
+    #[inline]
     pub(super) fn at(&self, start: usize, length: usize) -> &[u8] {
         self.buffer.get(start..start.saturating_add(length)).unwrap_or_default()
     }
 
     /// The place in the buffer of the first octet that is there.
+    #[inline]
     pub(super) const fn start(&self) -> usize {
         self.start
     }
 
     /// The offset of the first octet that is there.
+    #[inline]
     pub(super) const fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
@@ -73,6 +78,7 @@ impl<R: Read> Block<R> {
     }
 
     /// Passes by octets that are there.
+    #[inline]
     pub(super) fn pass(&mut self, count: usize) {
         self.start = self.start.saturating_add(count).min(self.end);
     }

@@ -294,13 +294,11 @@ impl<R: Read> CaptureReader<R> {
     /// Damage behind which no packet can be found, and failures to read. All
     /// packets before were given out. After [`NothingYet`], which only a source
     /// that answers with it brings about, it can be asked again.
+    #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        let record = match self.found.take() {
-            Some(record) => record,
-            None => match self.find()? {
-                Some(record) => record,
-                None => return Ok(None),
-            },
+        let found = if self.found.is_some() { self.found.take() } else { self.find()? };
+        let Some(record) = found else {
+            return Ok(None);
         };
         if record.length < record.wire as usize {
             self.cut(&record);
@@ -379,6 +377,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// The next record.
+    #[inline]
     fn find(&mut self) -> Result<Option<Record>, CaptureError> {
         if self.over {
             return Ok(None);
@@ -387,12 +386,10 @@ impl<R: Read> CaptureReader<R> {
             Machine::Pcap(machine) => machine.next(&mut self.block, &mut self.book),
             Machine::Pcapng(machine) => machine.next(&mut self.block, &mut self.book),
         };
-        self.over = match &found {
-            Ok(found) => found.is_none(),
-            Err(error) => !error.is_nothing_yet(),
-        };
-        if matches!(found, Ok(None)) {
-            self.end();
+        match &found {
+            Ok(Some(_)) => {}
+            Ok(None) => self.end(),
+            Err(error) => self.over = !error.is_nothing_yet(),
         }
         found
     }
@@ -400,6 +397,7 @@ impl<R: Read> CaptureReader<R> {
     /// The end of the octets: what the compression says of it.
     #[cold]
     fn end(&mut self) {
+        self.over = true;
         let input = self.block.input();
         let (cut, garbage) = (input.is_cut(), input.garbage());
         if cut && !self.book.has(ProblemKind::TruncatedCapture) {
@@ -420,6 +418,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Notes a packet that the snap length cut.
+    #[cold]
     fn cut(&mut self, record: &Record) {
         let (kept, wire) = (record.length, record.wire);
         let offset = self.block.offset();

@@ -134,6 +134,7 @@ impl Layout {
         true
     }
 
+    #[inline]
     fn time(&self, head: Head) -> Timestamp {
         let (seconds, fraction) = (i64::from(head.seconds), u64::from(head.fraction));
         match self.decimals {

@@ -20,7 +20,7 @@ use super::{Decoded, Flags, Layer, Segment, Step};
 use crate::units::Stamp;
 
 /// The protocol numbers that matter here, by IANA's registry.
-mod number {
+pub(super) mod number {
     pub const HOP_BY_HOP: u8 = 0;
     pub const IPV4: u8 = 4;
     pub const TCP: u8 = 6;

@@ -50,7 +50,7 @@ pub(super) fn ethernet(octets: &mut Octets<'_>) -> Step {
     type_or_length(kind, octets)
 }
 
-const fn is_tag(kind: u16) -> bool {
+pub(super) const fn is_tag(kind: u16) -> bool {
     matches!(kind, ether::VLAN | ether::PROVIDER_VLAN | ether::VLAN_9100 | ether::VLAN_9200)
 }
 
@@ -131,14 +131,24 @@ pub(super) fn linux_sll2(octets: &mut Octets<'_>) -> Step {
     cooked(arphrd, u16::from_be_bytes([header[0], header[1]]), octets)
 }
 
+/// ARPHRD types that say more of a cooked packet than its protocol does.
+mod arphrd {
+    pub(super) const IEEE80211_RADIOTAP: u16 = 803;
+    pub(super) const NETLINK: u16 = 824;
+}
+
+/// Whether the protocol of a cooked packet with this ARPHRD type is an ether
+/// type.
+pub(super) const fn is_plainly_cooked(arphrd: u16) -> bool {
+    !matches!(arphrd, arphrd::IEEE80211_RADIOTAP | arphrd::NETLINK)
+}
+
 /// What a cooked capture holds. The packet type is never looked at.
 fn cooked(arphrd: u16, protocol: u16, octets: &mut Octets<'_>) -> Step {
-    const ARPHRD_IEEE80211_RADIOTAP: u16 = 803;
-    const ARPHRD_NETLINK: u16 = 824;
     const LLC: u16 = 4;
     match (arphrd, protocol) {
-        (ARPHRD_NETLINK, _) => Err(Stop::NotTcp),
-        (ARPHRD_IEEE80211_RADIOTAP, _) => Ok(Layer::Radiotap),
+        (arphrd::NETLINK, _) => Err(Stop::NotTcp),
+        (arphrd::IEEE80211_RADIOTAP, _) => Ok(Layer::Radiotap),
         (_, ether::IPV4 | ether::IPV6) => Ok(Layer::Ip),
         (_, LLC) => Ok(Layer::Llc),
         (_, kind) if kind > ether::MAX_LENGTH => type_or_length(kind, octets),
@@ -149,14 +159,14 @@ fn cooked(arphrd: u16, protocol: u16, octets: &mut Octets<'_>) -> Step {
 /// LINKTYPE_NULL (the recorder's octet order) and LINKTYPE_LOOP (network
 /// octet order): an address family, whose numbers are the recorder's too.
 pub(super) fn loopback(octets: &mut Octets<'_>) -> Step {
-    let family = octets.take::<4>()?;
-    let family = u32::from_be_bytes(*family).min(u32::from_le_bytes(*family));
-    match family {
-        // AF_INET everywhere; AF_INET6 of Linux, NetBSD and OpenBSD, FreeBSD,
-        // Darwin.
-        2 | 10 | 24 | 28 | 30 => Ok(Layer::Ip),
-        _ => Err(Stop::NotTcp),
-    }
+    if is_ip(*octets.take::<4>()?) { Ok(Layer::Ip) } else { Err(Stop::NotTcp) }
+}
+
+/// Whether an address family is one of IP's: AF_INET everywhere; AF_INET6 of
+/// Linux, NetBSD and OpenBSD, FreeBSD, Darwin.
+pub(super) fn is_ip(family: [u8; 4]) -> bool {
+    let family = u32::from_be_bytes(family).min(u32::from_le_bytes(family));
+    matches!(family, 2 | 10 | 24 | 28 | 30)
 }
 
 /// LINKTYPE_ENC of OpenBSD: an address family, a security parameter index and

@@ -19,6 +19,7 @@ mod fragments;
 mod ip;
 mod link;
 mod octets;
+mod plain;
 mod tunnel;
 mod wlan;
 
@@ -130,7 +131,16 @@ impl Decoder {
     /// the frame, or from the decoder where the frame completed a datagram.
     /// Of an aggregate of IEEE 802.11 it is the first one's; see
     /// [`Self::decode_each`].
+    #[inline]
     pub fn decode<'a>(&'a mut self, frame: &Frame<'a>) -> Decoded<'a> {
+        match plain::segment(frame) {
+            Some(segment) => Decoded::Segment(segment),
+            None => self.decode_by_layers(frame),
+        }
+    }
+
+    /// The same for any frame.
+    fn decode_by_layers<'a>(&'a mut self, frame: &Frame<'a>) -> Decoded<'a> {
         let Some(layer) = Layer::of_link(frame.link.0) else {
             return Decoded::UnsupportedLink(frame.link);
         };
@@ -139,9 +149,13 @@ impl Decoder {
 
     /// Gives `take` what [`Self::decode`] finds in the frame. A frame of IEEE
     /// 802.11 may aggregate several packets: `take` gets each.
+    #[inline]
     pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
+        if let Some(segment) = plain::segment(frame) {
+            return take(Decoded::Segment(segment));
+        }
         let Some(mut subframes) = aggregate(frame) else {
-            return take(self.decode(frame));
+            return take(self.decode_by_layers(frame));
         };
         while subframes.wire() > 0 {
             match wlan::next_subframe(&mut subframes) {

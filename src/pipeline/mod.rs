@@ -165,6 +165,9 @@ impl Output<'_> {
     }
 
     fn check(&mut self) -> Result<(), AnalysisError> {
+        if self.error.is_none() {
+            return Ok(());
+        }
         self.error.take().map_or(Ok(()), |error| Err(AnalysisError::Report(error)))
     }
 }

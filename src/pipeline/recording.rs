@@ -32,10 +32,29 @@ struct Reading {
     reassembler: Reassembler,
     /// Captured octets so far.
     octets: u64,
-    times: Option<(Timestamp, Timestamp)>,
+    times: Times,
     unsupported: Option<(FrameNo, u64, LinkType)>,
     /// The frame of the last segment that was decoded elsewhere.
     frame: Option<FrameNo>,
+}
+
+/// The times of the first packet and of the last that have one.
+#[derive(Default)]
+struct Times {
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+impl Times {
+    #[inline]
+    fn note(&mut self, at: Option<Timestamp>) {
+        if at.is_some() {
+            self.last = at;
+            if self.first.is_none() {
+                self.first = at;
+            }
+        }
+    }
 }
 
 /// Where items go.
@@ -87,6 +106,7 @@ struct Direct<'l, 'r> {
 }
 
 impl Way for Direct<'_, '_> {
+    #[inline]
     fn item(&mut self, stream: StreamId, item: StreamItem<'_>) {
         let share = threads::share(stream, self.streams.len());
         if let Some(streams) = self.streams.get_mut(share) {
@@ -111,7 +131,7 @@ impl<'o> Recording<'o> {
                 decoder: Decoder::new(&options.limits),
                 reassembler: Reassembler::new(&options.limits),
                 octets: 0,
-                times: None,
+                times: Times::default(),
                 unsupported: None,
                 frame: None,
             },
@@ -186,9 +206,7 @@ impl<'o> Recording<'o> {
         if reading.frame.replace(segment.stamp.frame) != Some(segment.stamp.frame) {
             *packets += 1;
         }
-        if let Some(at) = segment.stamp.at {
-            reading.times = Some((reading.times.map_or(at, |(first, _)| first), at));
-        }
+        reading.times.note(segment.stamp.at);
         let outlet = Outlet { ledger, output };
         let mut direct = Direct { options, streams, outlet };
         reading.reassembler.push(segment, &mut |stream: StreamId, item: StreamItem<'_>| {
@@ -266,8 +284,8 @@ impl<'o> Recording<'o> {
                 streams: streams.iter().map(|share| share.left_out().streams).sum(),
                 exchanges: streams.iter().map(|share| share.left_out().exchanges).sum(),
             },
-            first_time: times.map(|(first, _)| first),
-            last_time: times.map(|(_, last)| last),
+            first_time: times.first,
+            last_time: times.last,
             problems: ledger.problems.into_list(),
             other_streams,
             other_counts,
@@ -320,9 +338,7 @@ impl Reading {
                 }
             };
             *octets += frame.data.len() as u64;
-            if let Some(at) = frame.stamp.at {
-                *times = Some((times.map_or(at, |(first, _)| first), at));
-            }
+            times.note(frame.stamp.at);
             decoder.decode_each(&frame, |decoded| match decoded {
                 Decoded::Segment(segment) => {
                     reassembler

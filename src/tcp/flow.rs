@@ -35,6 +35,7 @@ impl Flow {
     }
 
     /// The direction itself, and the other one.
+    #[inline]
     const fn pair(&mut self, direction: Direction) -> (&mut Half, &mut Half) {
         match direction {
             Direction::Forward => (&mut self.forward, &mut self.backward),
@@ -44,6 +45,7 @@ impl Flow {
 
     /// Takes the next packet of the connection. Returns whether the connection
     /// has ended; then its last items came, and [`StreamItem::Closed`] is due.
+    #[inline]
     pub fn push<S: StreamSink>(
         &mut self,
         segment: &Segment<'_>,
@@ -51,6 +53,76 @@ impl Flow {
         out: &mut Outlet<'_, S>,
     ) -> bool {
         self.packets = self.packets.wrapping_add(1);
+        if !self.pass(segment, direction, out) {
+            return self.consider(segment, direction, out);
+        }
+        self.has_ended()
+    }
+
+    /// Takes a packet that raises no question, as nearly all do: nothing waits
+    /// in the connection, and what it carries is next. Returns whether it was
+    /// such a packet; if not, nothing was done. [`Self::consider`] would do the
+    /// same with it.
+    #[inline]
+    fn pass<S: StreamSink>(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: Direction,
+        out: &mut Outlet<'_, S>,
+    ) -> bool {
+        let (tx, rx) = self.pair(direction);
+        let Segment { flags, payload, .. } = segment;
+        if flags.syn || flags.rst || segment.cut > 0 || tx.is_unsettled() || rx.is_unsettled() {
+            return false;
+        }
+        // Both are captured; so their next octets are known.
+        if !(tx.seen && rx.seen) {
+            return false;
+        }
+        let carries = flags.fin || !payload.is_empty();
+        let placed = if carries {
+            tx.next.is(segment.seq) && !tx.finished
+        } else {
+            tx.next.near(segment.seq).is_some()
+        };
+        if !placed {
+            return false;
+        }
+        if let Some(ack) = segment.ack {
+            match rx.next.near(ack) {
+                Some(ack) if ack <= rx.acked => {}
+                Some(ack) if ack <= rx.done() && !rx.may_begin_earlier() => rx.acked = ack,
+                _ => return false,
+            }
+        }
+        if !payload.is_empty() {
+            tx.deliver(Cow::Borrowed(payload), segment.stamp, segment.stamp, true, out);
+        }
+        if flags.fin {
+            tx.finish(segment.stamp, out);
+        }
+        true
+    }
+
+    /// As [`Self::push`], with every packet considered.
+    #[cfg(test)]
+    pub fn push_considered<S: StreamSink>(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: Direction,
+        out: &mut Outlet<'_, S>,
+    ) -> bool {
+        self.packets = self.packets.wrapping_add(1);
+        self.consider(segment, direction, out)
+    }
+
+    /// Takes any packet. Returns as [`Self::push`] does.
+    fn consider<S: StreamSink>(
+        &mut self,
+        segment: &Segment<'_>,
+        direction: Direction,
+        out: &mut Outlet<'_, S>,
+    ) -> bool {
         if segment.flags.rst {
             if self.reset(segment, direction, out) {
                 return true;
@@ -66,11 +138,17 @@ impl Flow {
                 return true;
             }
         }
+        self.has_ended()
+    }
+
+    /// Whether both directions are over.
+    const fn has_ended(&self) -> bool {
         self.forward.finished && self.backward.finished
     }
 
     /// Whether the connection waits for something that patience bounds, and
     /// nobody was told since the last [`Flow::tick`].
+    #[inline]
     pub fn starts_to_wait(&mut self) -> bool {
         let waits = |half: &Half| {
             half.backlog.as_ref().is_some_and(|backlog| backlog.mark.is_some() || backlog.reset.is_some())
@@ -84,7 +162,7 @@ impl Flow {
     pub fn tick<S: StreamSink>(&mut self, out: &mut Outlet<'_, S>) -> bool {
         self.waits = false;
         self.lose_patience(out);
-        self.end_by_reset(out) || (self.forward.finished && self.backward.finished)
+        self.end_by_reset(out) || self.has_ended()
     }
 
     /// Takes what a segment carries: acknowledgement, octets, FIN.
@@ -408,12 +486,23 @@ impl Flow {
     /// Ends the connection from outside: everything that is held back comes,
     /// then [`StreamItem::Closed`].
     pub fn close<S: StreamSink>(&mut self, close: Close, out: &mut Outlet<'_, S>) {
+        if !self.forward.is_unsettled() && !self.backward.is_unsettled() {
+            // Nothing is held back, and nothing is missing.
+            let close = if self.has_ended() { Close::Ended } else { close };
+            out.item(StreamItem::Closed(close));
+        } else {
+            self.close_unsettled(close, out);
+        }
+    }
+
+    /// The same for any connection.
+    pub fn close_unsettled<S: StreamSink>(&mut self, close: Close, out: &mut Outlet<'_, S>) {
         let reset = |half: &Half| half.backlog.as_ref().and_then(|backlog| backlog.reset);
         let pending = reset(&self.forward)
             .map(|reset| (Direction::Forward, reset))
             .or_else(|| reset(&self.backward).map(|reset| (Direction::Backward, reset)));
         self.flush(out);
-        let ended = self.forward.finished && self.backward.finished;
+        let ended = self.has_ended();
         let close = match pending {
             Some((by, reset)) if !ended => {
                 self.end_reset(by, reset.since.stamp, Some(reset.at), out);

@@ -22,6 +22,7 @@ pub(super) struct Outlet<'a, S> {
 }
 
 impl<S: StreamSink> Outlet<'_, S> {
+    #[inline]
     pub fn item(&mut self, item: StreamItem<'_>) {
         self.sink.item(self.stream, item);
     }
@@ -83,8 +84,16 @@ impl Half {
 
     /// How far the direction has come: what an acknowledgement is held
     /// against. A FIN takes up one number (RFC 9293 §3.4).
+    #[inline]
     pub fn done(&self) -> Position {
         self.next.plus(u64::from(self.finished || self.ghost))
+    }
+
+    /// Whether earlier octets than the next one may still turn up: nothing was
+    /// delivered, and the SYN wasn't seen.
+    #[inline]
+    pub const fn may_begin_earlier(&self) -> bool {
+        self.loose && !self.started
     }
 
     /// The lowest number of the direction.
@@ -93,6 +102,7 @@ impl Half {
     }
 
     /// Whether there is more to it than octets that come in order.
+    #[inline]
     pub fn is_unsettled(&self) -> bool {
         self.backlog.is_some() || self.acked > self.done() || self.cut_to > self.next
     }
@@ -132,7 +142,7 @@ impl Half {
         }
         let at = self.next.near(seq)?;
         if segment.flags.syn {
-            if self.loose && !self.started && self.may_begin(at) {
+            if self.may_begin_earlier() && self.may_begin(at) {
                 self.next = at;
                 self.loose = false;
                 return Some(at);
@@ -141,7 +151,7 @@ impl Half {
             let same = at == self.base() || (self.loose && at < self.base());
             return same.then_some(at);
         }
-        if self.loose && !self.started {
+        if self.may_begin_earlier() {
             let carries = !segment.payload.is_empty() || segment.cut > 0 || segment.flags.fin;
             // What was first seen can have been captured out of order, or be
             // a keep-alive probe (RFC 9293 §3.8.4), which begins one number
@@ -188,7 +198,7 @@ impl Half {
             }
         }
         self.acked = self.acked.max(at);
-        if self.loose && !self.started && at == self.next.plus(1) && self.backlog_head().is_none() {
+        if self.may_begin_earlier() && at == self.next.plus(1) && self.backlog_head().is_none() {
             // It acknowledges a number that a keep-alive probe left out.
             self.next = at;
         }
@@ -221,6 +231,7 @@ impl Half {
     }
 
     /// Delivers octets that are next in order.
+    #[inline]
     pub fn deliver<S: StreamSink>(
         &mut self,
         bytes: Cow<'_, [u8]>,

@@ -164,6 +164,7 @@ pub trait StreamSink {
 }
 
 impl<F: FnMut(StreamId, StreamItem<'_>)> StreamSink for F {
+    #[inline]
     fn item(&mut self, stream: StreamId, item: StreamItem<'_>) {
         self(stream, item);
     }

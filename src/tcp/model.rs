@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::conversation::{Packet, Talk, talk_from};
+use super::conversation::{Packet, Talk, talk_from, tell};
+use super::flow::Flow;
+use super::half::Outlet;
 use super::*;
 use crate::limits::Limits;
 use crate::units::FrameNo;
@@ -305,6 +307,39 @@ impl Anything {
     }
 }
 
+/// What a connection says of packets, and what it holds back and waits for
+/// after each; with every packet considered, or those passed that may be.
+fn hear(packets: &[Packet], limits: &Limits, considered: bool) -> Vec<String> {
+    let mut heard = Vec::new();
+    let (mut flow, mut held) = (Flow::new(), 0);
+    let mut ended = false;
+    for (frame, packet) in (1..).zip(packets) {
+        if ended {
+            break;
+        }
+        let segment = packet.segment(frame);
+        let direction =
+            if packet.source == packets[0].source { Direction::Forward } else { Direction::Backward };
+        let stream = StreamId(0);
+        let mut sink = |stream: StreamId, item: StreamItem<'_>| heard.push(tell(stream, &item));
+        let mut out = Outlet { sink: &mut sink, stream, now: segment.stamp, limits, held: &mut held };
+        ended = if considered {
+            flow.push_considered(&segment, direction, &mut out)
+        } else {
+            flow.push(&segment, direction, &mut out)
+        };
+        if ended || frame as usize == packets.len() {
+            if considered {
+                flow.close_unsettled(Close::CaptureEnd, &mut out);
+            } else {
+                flow.close(Close::CaptureEnd, &mut out);
+            }
+        }
+        heard.push(format!("{held} held, waits: {}", flow.starts_to_wait()));
+    }
+    heard
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
@@ -377,6 +412,33 @@ proptest! {
         }
         let limits = Limits { gap_patience_packets: patience, out_of_order_stream: budget, ..Limits::default() };
         run(&packets, [base.0, base.1], false, &limits);
+    }
+
+    /// A packet that is passed is one that nothing would have come of but what
+    /// came of it: in captures with losses and disorder, and of anything.
+    #[test]
+    fn what_is_passed_needed_no_consideration(
+        base in bases(),
+        skipped in 0usize..6,
+        fins in any::<bool>(),
+        messages in prop::collection::vec(message(), 0..8),
+        fates in prop::collection::vec(harmful(), 1..40),
+        segments in prop::collection::vec(anything(), 0..8),
+        patience in prop_oneof![Just(64u32), 0u32..8],
+        budget in prop_oneof![Just(1usize << 20), 0usize..1000],
+    ) {
+        let (talk, sent) = converse(base, &messages, fins);
+        let mut packets = capture(&talk, base, sent, &fates);
+        packets.drain(..skipped.min(packets.len()));
+        let mut millis = 0;
+        for segment in &segments {
+            millis += u64::from(segment.millis);
+            // From where the talk has come to.
+            let base = [base.0.wrapping_add(sent[0] as u32), base.1.wrapping_add(sent[1] as u32)];
+            packets.push(segment.packet(base, millis));
+        }
+        let limits = Limits { gap_patience_packets: patience, out_of_order_stream: budget, ..Limits::default() };
+        prop_assert_eq!(hear(&packets, &limits, false), hear(&packets, &limits, true));
     }
 
     /// Anything at all: no panic, items in order, nothing after a close,

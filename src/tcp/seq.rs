@@ -24,6 +24,7 @@ impl Position {
     }
 
     /// The position of `seq` next to this one; `None` out of [`REACH`].
+    #[inline]
     pub const fn near(self, seq: u32) -> Option<Self> {
         #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are those on the wire")]
         let distance = seq.wrapping_sub(self.0 as u32).cast_signed();
@@ -36,12 +37,22 @@ impl Position {
         }
     }
 
+    /// Whether `seq` is this position's, or that of one whole turns off.
+    #[inline]
+    pub const fn is(self, seq: u32) -> bool {
+        #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are those on the wire")]
+        let low = self.0 as u32;
+        low == seq
+    }
+
     /// This many octets further on.
+    #[inline]
     pub const fn plus(self, octets: u64) -> Self {
         Self(self.0.saturating_add(octets))
     }
 
     /// How many octets lie from `earlier` to here; 0 where it isn't earlier.
+    #[inline]
     pub const fn since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

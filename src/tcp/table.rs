@@ -29,8 +29,9 @@ type KeyV6 = [u32; 9];
 
 impl Key {
     /// The key of a segment, and which of its endpoints is the sender.
+    #[inline]
     fn of(segment: &Segment<'_>) -> (Self, End) {
-        let (source, destination) = (segment.source, segment.destination);
+        let (source, destination) = (&segment.source, &segment.destination);
         let ports = |low: u16, high: u16| u32::from(low) << 16 | u32::from(high);
         if let (SocketAddr::V4(source), SocketAddr::V4(destination)) = (source, destination) {
             let (from, to) = (source.ip().to_bits(), destination.ip().to_bits());
@@ -40,6 +41,11 @@ impl Key {
                 (Self::V4([to, from, ports(destination.port(), source.port())]), End::High)
             };
         }
+        Self::of_v6(source, destination)
+    }
+
+    fn of_v6(source: &SocketAddr, destination: &SocketAddr) -> (Self, End) {
+        let ports = |low: u16, high: u16| u32::from(low) << 16 | u32::from(high);
         let bits = |address: IpAddr| match address {
             IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
             IpAddr::V6(address) => address.to_bits(),
@@ -92,13 +98,22 @@ impl Initials {
 
     /// Whether a segment opens a new connection: a SYN with another number
     /// than its sender had.
+    #[inline]
     fn are_left_by(&mut self, segment: &Segment<'_>, sender: End) -> bool {
         let (own, _) = self.of(sender);
         segment.flags.syn && segment.ack.is_none() && own.is_some_and(|own| own != segment.seq)
     }
 
     /// Learns from a segment of the connection.
+    #[inline]
     fn learn(&mut self, segment: &Segment<'_>, sender: End) {
+        let known = self.low.is_some() && self.high.is_some();
+        if !known || segment.flags.syn {
+            self.learn_more(segment, sender);
+        }
+    }
+
+    fn learn_more(&mut self, segment: &Segment<'_>, sender: End) {
         let (own, other) = self.of(sender);
         if own.is_none() || (segment.flags.syn && segment.ack.is_some()) {
             *own = Some(seq::initial_of_sender(segment));
@@ -194,6 +209,7 @@ impl Table {
         all.into_iter().map(|(_, index)| index).collect()
     }
 
+    #[inline]
     pub fn slot(&mut self, index: u32) -> Option<&mut Slot> {
         self.slots.get_mut(index as usize)?.as_mut()
     }
@@ -213,29 +229,33 @@ impl Table {
     }
 
     /// Finds the connection of a segment, and makes it the one used last.
+    #[inline]
     pub fn find(&mut self, segment: &Segment<'_>) -> Found {
         let (key, sender) = Key::of(segment);
         // Segments of one connection come in runs.
-        let newest = self.newest;
-        let index = if self.slot(newest).is_some_and(|slot| slot.key == key) {
-            newest
-        } else {
-            match self.place(&key) {
-                None => return Found::New,
-                Some(Place::Past(initials)) => {
-                    if initials.are_left_by(segment, sender) {
-                        return Found::New;
-                    }
-                    initials.learn(segment, sender);
-                    return Found::Past;
+        if self.slots.get(self.newest as usize).and_then(Option::as_ref).is_some_and(|slot| slot.key == key) {
+            return self.found(self.newest, segment, sender);
+        }
+        match self.place(&key) {
+            None => Found::New,
+            Some(Place::Past(initials)) => {
+                if initials.are_left_by(segment, sender) {
+                    return Found::New;
                 }
-                Some(&mut Place::Live(index)) => {
-                    self.unlink(index);
-                    self.link(index);
-                    index
-                }
+                initials.learn(segment, sender);
+                Found::Past
             }
-        };
+            Some(&mut Place::Live(index)) => {
+                self.unlink(index);
+                self.link(index);
+                self.found(index, segment, sender)
+            }
+        }
+    }
+
+    /// What a segment means for the open connection between its endpoints.
+    #[inline]
+    fn found(&mut self, index: u32, segment: &Segment<'_>, sender: End) -> Found {
         let Some(slot) = self.slot(index) else {
             return Found::New;
         };

@@ -639,6 +639,65 @@ fn decode_all(decoder: &mut Decoder, frame: &Frame<'_>) {
     });
 }
 
+/// Frames that are read at once: a name, the link type, the frame.
+fn plain_samples() -> Vec<(&'static str, u16, Vec<u8>)> {
+    let segment = tcp_with(ACKED | FIN, 12, PAYLOAD);
+    let v4 = &ipv4(6, &segment)[..];
+    let v6 = &ipv6(6, &segment)[..];
+    let mut cooked = vec![0, 4, 0, 1, 0, 6, 2, 2, 2, 2, 2, 2, 0, 0, 8, 0];
+    cooked.extend(v4);
+    let mut cooked_2 = vec![0x86, 0xdd, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 2, 2, 2, 2, 2, 0, 0];
+    cooked_2.extend(v6);
+    vec![
+        ("ethernet", 1, ethernet(0x0800, v4)),
+        ("ethernet, IPv6", 1, ethernet(0x86dd, v6)),
+        ("ethernet, padded", 1, join(&ethernet(0x0800, &ipv4(6, &tcp_with(SYN, 0, b""))), &[0; 6])),
+        ("a tag", 1, ethernet(0x8100, &join(&[0, 5, 8, 0], v4))),
+        ("a tag, IPv6", 1, ethernet(0x88a8, &join(&[0, 5, 0x86, 0xdd], v6))),
+        ("cooked", 113, cooked),
+        ("cooked, version 2", 276, cooked_2),
+        ("loopback", 0, join(&[2, 0, 0, 0], v4)),
+        ("loopback, IPv6", 108, join(&[0, 0, 0, 30], v6)),
+        ("raw", 101, v4.to_vec()),
+        ("raw, IPv6", 229, v6.to_vec()),
+    ]
+}
+
+#[test]
+fn common_frames_are_plain() {
+    for (name, link, data) in plain_samples() {
+        let frame = frame(link, &data);
+        let segment = plain::segment(&frame).unwrap_or_else(|| panic!("{name} isn't plain"));
+        assert_eq!(decoder().decode_by_layers(&frame), Decoded::Segment(segment), "{name}");
+    }
+}
+
+/// Whatever an octet of the headers is changed to, and wherever the frame is
+/// cut, the layers agree with what is read at once.
+#[test]
+fn plain_frames_are_what_the_layers_find() {
+    let mut compared = 0;
+    let mut compare = |frame: &Frame<'_>| {
+        if let Some(segment) = plain::segment(frame) {
+            compared += 1;
+            assert_eq!(decoder().decode_by_layers(frame), Decoded::Segment(segment), "{frame:?}");
+        }
+    };
+    for (_, link, mut data) in plain_samples() {
+        for at in 0..data.len() {
+            compare(&Frame { data: &data[..at], ..frame(link, &data) });
+            compare(&frame(link, &data[..at]));
+            let was = data[at];
+            for to in 0..=255 {
+                data[at] = to;
+                compare(&frame(link, &data));
+            }
+            data[at] = was;
+        }
+    }
+    assert!(compared > 1000, "{compared}");
+}
+
 proptest! {
     #[test]
     fn random_octets_give_a_value(
@@ -648,6 +707,28 @@ proptest! {
     ) {
         let wire_len = u32::try_from(data.len()).unwrap() + more;
         decode_all(&mut decoder(), &Frame { wire_len, ..frame(link, &data) });
+    }
+
+    #[test]
+    fn plain_frames_are_what_the_layers_find_however_they_are_damaged(
+        sample in any::<proptest::sample::Index>(),
+        damages in proptest::collection::vec((0..100usize, any::<u8>()), 0..5),
+        len in 0..200usize,
+        more in 0..100u32,
+    ) {
+        let samples = plain_samples();
+        let (_, link, data) = sample.get(&samples);
+        let mut data = data.clone();
+        for (at, to) in damages {
+            let at = at % data.len();
+            data[at] = to;
+        }
+        let wire_len = u32::try_from(data.len()).unwrap() + more;
+        let frame = Frame { data: &data[..len.min(data.len())], wire_len, ..frame(*link, &data) };
+        if let Some(segment) = plain::segment(&frame) {
+            let mut decoder = decoder();
+            prop_assert_eq!(decoder.decode_by_layers(&frame), Decoded::Segment(segment));
+        }
     }
 
     #[test]
