@@ -98,8 +98,7 @@ impl Chunk {
         if self.message.is_some() {
             return "";
         }
-        let digits = self.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
-        self.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
+        std::str::from_utf8(size_digits(&self.size_line)).unwrap_or_default()
     }
 
     /// The chunk extensions as written, from the `;` on, without the line end;
@@ -120,6 +119,12 @@ impl Chunk {
     pub fn lacks_octets(&self) -> bool {
         self.trail.iter().any(|run| run.frame.is_none()) && self.received < self.size
     }
+}
+
+/// The hex digits of a size line.
+pub(crate) fn size_digits(size_line: &[u8]) -> &[u8] {
+    let digits = size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
+    size_line.get(..digits).unwrap_or_default()
 }
 
 /// The extensions of a size line, from the `;` on.

@@ -5,6 +5,7 @@
 //! pieces, so that it stays small whatever a payload holds.
 
 use std::io;
+use std::marker::PhantomData;
 use std::net::SocketAddr;
 
 use base64::Engine as _;
@@ -13,7 +14,8 @@ use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
 use smol_str::SmolStr;
 
-use crate::report::figures::{TimeText, append_number};
+use crate::report::buffer::Buffer;
+use crate::report::figures::{TimeText, append_number, append_seconds};
 use crate::report::payload::Excerpt;
 use crate::units::Timestamp;
 
@@ -25,29 +27,73 @@ pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> io::Result<()>;
 const PIECE: usize = 48 << 10;
 
 /// How members are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
-    /// `"a": 1, "b": 2`: for people who open the document.
-    Spaced,
-    /// `"a":1,"b":2`: for lines.
-    Compact,
+pub(crate) trait Style {
+    /// What stands between two elements.
+    const COMMA: &'static str;
+
+    /// Picks what this style writes.
+    fn pick(texts: Texts) -> &'static str;
 }
 
-/// A member's name with what stands around it, made by [`key!`].
+/// `"a": 1, "b": 2`: for people who open the document.
+#[derive(Debug)]
+pub(crate) struct Spaced;
+
+/// `"a":1,"b":2`: for lines.
+#[derive(Debug)]
+pub(crate) struct Compact;
+
+impl Style for Spaced {
+    const COMMA: &'static str = ", ";
+
+    #[inline(always)]
+    fn pick(texts: Texts) -> &'static str {
+        texts.spaced
+    }
+}
+
+impl Style for Compact {
+    const COMMA: &'static str = ",";
+
+    #[inline(always)]
+    fn pick(texts: Texts) -> &'static str {
+        texts.compact
+    }
+}
+
+/// A text in either style.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Texts {
+    pub(crate) spaced: &'static str,
+    pub(crate) compact: &'static str,
+}
+
+/// A member's name with what stands around it, made by [`key!`]. With the
+/// beginning of the value, where that is known: one constant is written faster
+/// than two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
     /// `, "name": `
-    pub(crate) spaced: &'static str,
-    /// `,"name":`
-    pub(crate) compact: &'static str,
+    pub(crate) value: Texts,
+    /// `, "name": "`
+    pub(crate) string: Texts,
+    /// `, "name": null`
+    pub(crate) null: Texts,
 }
 
 /// The [`Key`] of a name that needs no escapes.
 macro_rules! key {
     ($name:literal) => {
         $crate::report::json::text::Key {
-            spaced: concat!(", \"", $name, "\": "),
-            compact: concat!(",\"", $name, "\":"),
+            value: key!($name, ""),
+            string: key!($name, "\""),
+            null: key!($name, "null"),
+        }
+    };
+    ($name:literal, $value:literal) => {
+        $crate::report::json::text::Texts {
+            spaced: concat!(", \"", $name, "\": ", $value),
+            compact: concat!(",\"", $name, "\":", $value),
         }
     };
 }
@@ -55,93 +101,81 @@ pub(crate) use key;
 
 /// A buffer with JSON text.
 #[derive(Debug)]
-pub(crate) struct JsonText {
+pub(crate) struct JsonText<S> {
     /// What was written and not passed on.
-    out: Vec<u8>,
-    style: Style,
+    out: Buffer,
+    /// Whether the next member is the first one of its object, or on its line.
+    first: bool,
     time: TimeText,
+    style: PhantomData<S>,
 }
 
-impl JsonText {
+impl<S: Style> JsonText<S> {
     /// An empty buffer.
-    pub(crate) fn new(style: Style) -> Self {
-        Self { out: Vec::new(), style, time: TimeText::default() }
+    pub(crate) fn new() -> Self {
+        Self { out: Buffer::default(), first: false, time: TimeText::default(), style: PhantomData }
     }
 
     /// Gives what was written to `sink`, and empties the buffer.
     pub(crate) fn pass_on(&mut self, sink: Sink<'_>) -> io::Result<()> {
-        let passed = sink(&self.out);
+        let passed = sink(self.out.written());
         self.out.clear();
         passed
     }
 
     /// Writes octets that are JSON text already.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn raw(&mut self, text: &str) {
-        self.out.extend_from_slice(text.as_bytes());
+        self.out.append(text.as_bytes());
     }
 
     /// Writes what another one holds.
     pub(crate) fn append(&mut self, other: &Self) {
-        self.out.extend_from_slice(&other.out);
+        self.out.append(other.out.written());
     }
 
     /// Forgets what was written and not passed on.
-    pub(crate) fn clear(&mut self) {
+    pub(crate) const fn clear(&mut self) {
         self.out.clear();
     }
 
     /// Begins a line, with `indent` blanks.
+    #[inline]
     pub(crate) fn line(&mut self, indent: usize) {
-        const BLANKS: &str = "                    ";
-        self.out.push(b'\n');
-        self.raw(BLANKS.get(..indent).unwrap_or(BLANKS));
+        const BLANKS: [u8; 21] = *b"\n                    ";
+        self.out.append_first(BLANKS, 1 + indent);
+        self.first = true;
     }
 
     /// Ends a line with a comma, and begins the next one.
+    #[inline]
     pub(crate) fn next_line(&mut self, indent: usize) {
         self.out.push(b',');
         self.line(indent);
     }
 
-    /// Whether the last thing written is a value, or the end of one.
-    #[inline]
-    fn follows_value(&self) -> bool {
-        // No value ends in one of these: strings end in a quote.
-        !matches!(self.out.last(), None | Some(b'{' | b'[' | b' ' | b'\n'))
-    }
-
-    /// Separates what follows from what is there, if that is a value.
-    fn separate(&mut self) {
-        if self.follows_value() {
-            self.raw(match self.style {
-                Style::Spaced => ", ",
-                Style::Compact => ",",
-            });
+    /// Writes a member's name, and with it what [`Key`] has for the value.
+    /// Inlined where the name is known, it is a few moves of constants.
+    #[inline(always)]
+    fn begin(&mut self, texts: Texts) {
+        if self.first {
+            self.begin_first(S::pick(texts));
+        } else {
+            self.raw(S::pick(texts));
         }
     }
 
-    /// Writes a member's name; its value must follow. Inlined where the name
-    /// is known, it is a few moves of constants.
+    /// Writes the first member's name, of which nothing is told apart.
+    #[inline(never)]
+    fn begin_first(&mut self, text: &str) {
+        self.first = false;
+        self.raw(text.strip_prefix(S::COMMA).unwrap_or(text));
+    }
+
+    /// Writes a member's name; its value must follow.
     #[inline(always)]
     pub(crate) fn key(&mut self, key: Key) {
-        if !self.follows_value() {
-            self.first_key(key);
-        } else if self.style == Style::Compact {
-            self.raw(key.compact);
-        } else {
-            self.raw(key.spaced);
-        }
-    }
-
-    /// Writes the first member's name.
-    #[inline(never)]
-    fn first_key(&mut self, key: Key) {
-        let (text, comma) = match self.style {
-            Style::Spaced => (key.spaced, ", ".len()),
-            Style::Compact => (key.compact, ",".len()),
-        };
-        self.raw(text.get(comma..).unwrap_or_default());
+        self.begin(key.value);
     }
 
     /// Writes a string as a value.
@@ -160,7 +194,7 @@ impl JsonText {
         // Each of the controls that JSON lets pass begins with one of these two
         // in UTF-8; mostly there are none.
         let controls = memchr::memchr2(0x7f, 0xc2, text.as_bytes()).is_some();
-        // A string can always be written, and so can a Vec.
+        // A string can always be written, and so can a buffer.
         let _ = if controls {
             text.serialize(&mut Serializer::with_formatter(&mut self.out, Strict { quotes }))
         } else if quotes {
@@ -168,6 +202,12 @@ impl JsonText {
         } else {
             text.serialize(&mut Serializer::with_formatter(&mut self.out, Unquoted))
         };
+    }
+
+    /// A member whose value is null.
+    #[inline(always)]
+    pub(crate) fn null(&mut self, key: Key) {
+        self.begin(key.null);
     }
 
     /// A member whose value is JSON text already.
@@ -179,25 +219,46 @@ impl JsonText {
 
     /// A member whose value is one of our own names.
     #[inline(always)]
-    pub(crate) fn name(&mut self, key: Key, value: Option<&str>) {
-        self.key(key);
+    pub(crate) fn name(&mut self, key: Key, value: &str) {
+        self.begin(key.string);
+        self.raw(value);
+        self.out.push(b'"');
+    }
+
+    /// A member whose value is a string of digits in ASCII.
+    #[inline(always)]
+    pub(crate) fn digits(&mut self, key: Key, value: &[u8]) {
+        self.begin(key.string);
+        self.out.append(value);
+        self.out.push(b'"');
+    }
+
+    /// A member whose value is one of our own names, or null.
+    #[inline(always)]
+    pub(crate) fn maybe_name(&mut self, key: Key, value: Option<&str>) {
         match value {
-            Some(value) => {
-                self.out.push(b'"');
-                self.raw(value);
-                self.out.push(b'"');
-            }
-            None => self.raw("null"),
+            Some(value) => self.name(key, value),
+            None => self.null(key),
+        }
+    }
+
+    /// A member with a string of any content.
+    #[inline(always)]
+    pub(crate) fn text(&mut self, key: Key, value: &str) {
+        if is_plain(value.as_bytes()) {
+            self.name(key, value);
+        } else {
+            self.key(key);
+            self.escaped(value, true);
         }
     }
 
     /// A member with a string of any content, or null.
     #[inline(always)]
-    pub(crate) fn text(&mut self, key: Key, value: Option<&str>) {
-        self.key(key);
+    pub(crate) fn maybe_text(&mut self, key: Key, value: Option<&str>) {
         match value {
-            Some(value) => self.string(value),
-            None => self.raw("null"),
+            Some(value) => self.text(key, value),
+            None => self.null(key),
         }
     }
 
@@ -211,34 +272,43 @@ impl JsonText {
     /// A member with a number or null.
     #[inline(always)]
     pub(crate) fn maybe_number(&mut self, key: Key, value: Option<u64>) {
-        self.key(key);
         match value {
-            Some(value) => append_number(&mut self.out, value),
-            None => self.raw("null"),
+            Some(value) => self.number(key, value),
+            None => self.null(key),
         }
     }
 
     /// A member with a time, or null.
     #[inline(always)]
     pub(crate) fn time(&mut self, key: Key, value: Option<Timestamp>) {
-        self.key(key);
         match value {
             Some(time) => {
-                self.out.push(b'"');
+                self.begin(key.string);
                 self.time.append(&mut self.out, time);
                 self.out.push(b'"');
             }
-            None => self.raw("null"),
+            None => self.null(key),
         }
+    }
+
+    /// A member with a number of seconds, exact, or null.
+    pub(crate) fn seconds(&mut self, key: Key, nanos: Option<i128>) {
+        let Some(nanos) = nanos else {
+            return self.null(key);
+        };
+        self.key(key);
+        if nanos < 0 {
+            self.out.push(b'-');
+        }
+        append_seconds(&mut self.out, nanos.unsigned_abs());
     }
 
     /// A member with an address and a port, or null.
     pub(crate) fn address(&mut self, key: Key, value: Option<SocketAddr>) {
-        self.key(key);
         let Some(address) = value else {
-            return self.raw("null");
+            return self.null(key);
         };
-        self.out.push(b'"');
+        self.begin(key.string);
         match address {
             SocketAddr::V4(address) => {
                 for (octet, behind) in address.ip().octets().into_iter().zip(*b"...:") {
@@ -254,11 +324,12 @@ impl JsonText {
 
     /// A member with a list of numbers.
     #[inline(always)]
-    pub(crate) fn numbers(&mut self, key: Key, values: impl Iterator<Item = u64>) {
+    pub(crate) fn numbers(&mut self, key: Key, values: impl IntoIterator<Item = u64>) {
         self.key(key);
         self.out.push(b'[');
+        let mut comma = "";
         for value in values {
-            self.separate();
+            self.raw(std::mem::replace(&mut comma, S::COMMA));
             append_number(&mut self.out, value);
         }
         self.out.push(b']');
@@ -268,8 +339,9 @@ impl JsonText {
     pub(crate) fn texts(&mut self, key: Key, values: &[String]) {
         self.key(key);
         self.out.push(b'[');
+        let mut comma = "";
         for value in values {
-            self.separate();
+            self.raw(std::mem::replace(&mut comma, S::COMMA));
             self.string(value);
         }
         self.out.push(b']');
@@ -277,36 +349,43 @@ impl JsonText {
 
     /// A member with a list of pairs of a name and a value, or null.
     pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(SmolStr, SmolStr)]>) {
-        self.key(key);
         let Some(fields) = fields else {
-            return self.raw("null");
+            return self.null(key);
         };
+        self.key(key);
         self.out.push(b'[');
+        let mut comma = "";
         for (field, value) in fields {
-            self.separate();
-            if is_plain(field.as_bytes()) && is_plain(value.as_bytes()) {
-                self.raw("[\"");
-                self.raw(field);
-                self.raw(match self.style {
-                    Style::Spaced => "\", \"",
-                    Style::Compact => "\",\"",
-                });
-                self.raw(value);
-                self.raw("\"]");
-                continue;
-            }
+            self.raw(std::mem::replace(&mut comma, S::COMMA));
             self.out.push(b'[');
             self.string(field);
-            self.separate();
+            self.raw(S::COMMA);
             self.string(value);
             self.out.push(b']');
         }
         self.out.push(b']');
     }
 
+    /// Opens a list of objects that is a member's value.
+    #[inline(always)]
+    pub(crate) fn open_list(&mut self, key: Key) {
+        self.key(key);
+        self.out.push(b'[');
+        self.first = true;
+    }
+
+    /// Closes it.
+    #[inline(always)]
+    pub(crate) fn close_list(&mut self) {
+        self.out.push(b']');
+        self.first = false;
+    }
+
     /// Opens an object as the next element of a list.
     pub(crate) fn element(&mut self) {
-        self.separate();
+        if !self.first {
+            self.raw(S::COMMA);
+        }
         self.open();
     }
 
@@ -314,24 +393,25 @@ impl JsonText {
     #[inline]
     pub(crate) fn open(&mut self) {
         self.out.push(b'{');
+        self.first = true;
     }
 
     /// Closes an object.
     #[inline]
     pub(crate) fn close(&mut self) {
         self.out.push(b'}');
+        self.first = false;
     }
 
     /// A member with a payload, which may be long: what is ready goes to `sink`.
     pub(crate) fn payload(&mut self, key: Key, payload: Excerpt<'_>, sink: Sink<'_>) -> io::Result<()> {
-        self.key(key);
         if let Excerpt::Text(text) = payload
             && text.len() <= PIECE
         {
-            self.string(text);
+            self.text(key, text);
             return Ok(());
         }
-        self.out.push(b'"');
+        self.begin(key.string);
         match payload {
             Excerpt::Text(text) => {
                 let mut rest = text;
@@ -448,7 +528,7 @@ mod tests {
 
     /// A payload written as an object, and how often the buffer was passed on.
     fn written(payload: Excerpt<'_>) -> (serde_json::Value, usize) {
-        let mut text = JsonText::new(Style::Compact);
+        let mut text = JsonText::<Compact>::new();
         let (mut all, mut times) = (Vec::new(), 0);
         let mut sink = |octets: &[u8]| {
             assert!(octets.len() <= 7 * PIECE, "{} octets at once", octets.len());
@@ -494,7 +574,7 @@ mod tests {
                 0..40,
             ).prop_map(|chars| chars.into_iter().collect::<String>()),
         ) {
-            let mut json = JsonText::new(Style::Compact);
+            let mut json = JsonText::<Compact>::new();
             json.string(&text);
             let mut out = Vec::new();
             json.pass_on(&mut |octets| { out.extend_from_slice(octets); Ok(()) }).unwrap();
