@@ -131,7 +131,8 @@ pub(crate) fn size_digits(size_line: &[u8]) -> &[u8] {
 pub(crate) fn extensions(size_line: &[u8]) -> Option<String> {
     let line = size_line.strip_suffix(b"\n").unwrap_or(size_line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let start = memchr::memchr(b';', line)?;
+    // Mostly there are few octets and no extensions: not worth a call.
+    let start = line.iter().position(|octet| *octet == b';')?;
     line.get(start..).map(|text| String::from_utf8_lossy(text).into_owned())
 }
 

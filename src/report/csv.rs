@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 
 use crate::http::Side;
 use crate::report::buffer::Buffer;
-use crate::report::figures::{TimeText, append_number};
+use crate::report::figures::{NumberText, TimeText};
 use crate::report::payload::{Excerpt, Payload};
 use crate::report::{Conclusion, ExchangeId, Finding, JudgedChunk, Report};
 use crate::units::Timestamp;
@@ -34,6 +34,7 @@ pub struct CsvReport<W> {
     payload: Payload,
     /// What was written and not passed on.
     row: Buffer,
+    number: NumberText,
     time: TimeText,
     /// Whether the header is out.
     begun: bool,
@@ -51,6 +52,7 @@ impl<W: Write> CsvReport<W> {
             out,
             payload,
             row: Buffer::default(),
+            number: NumberText::default(),
             time: TimeText::default(),
             begun: false,
             capture: Box::default(),
@@ -92,7 +94,7 @@ impl<W: Write> CsvReport<W> {
             if place > 0 {
                 self.row.push(b' ');
             }
-            append_number(&mut self.row, event.index);
+            self.number.append(&mut self.row, event.index);
         }
         self.row.push(b',');
         self.event_types(judged);
@@ -142,7 +144,7 @@ impl<W: Write> CsvReport<W> {
     fn maybe_number(&mut self, number: Option<u64>) {
         self.row.push(b',');
         if let Some(number) = number {
-            append_number(&mut self.row, number);
+            self.number.append(&mut self.row, number);
         }
     }
 

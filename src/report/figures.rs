@@ -7,16 +7,13 @@ use crate::units::Timestamp;
 const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// Appends a number in decimal.
-#[inline]
 pub(crate) fn append_number(out: &mut Buffer, number: u64) {
     match number {
         // A number below 10 fits an octet.
         0..10 => out.push(b'0' + number as u8),
-        10..100 => out.append_first(two_digits(number), 2),
-        100..EIGHT_DIGITS => {
-            let digits = eight_digits(number);
-            // Zeros in front: the lowest octets, eight bits each.
-            append_last(out, digits, 8 - digits.trailing_zeros() / 8);
+        10..EIGHT_DIGITS => {
+            let (text, count) = digits(number);
+            out.append_first(&text, count);
         }
         _ => append_large(out, number),
     }
@@ -28,11 +25,14 @@ fn append_large(out: &mut Buffer, number: u64) {
     append_last(out, eight_digits(number % EIGHT_DIGITS), 8);
 }
 
-/// The digits of a number below 100.
-const fn two_digits(number: u64) -> [u8; 2] {
-    // Each fits an octet.
-    let tens = ((number * 103) >> 10) as u8;
-    [b'0' + tens, b'0' + number as u8 - 10 * tens]
+/// The digits of a number below 10^8, in the first of eight octets, and how
+/// many there are.
+#[inline(never)]
+fn digits(number: u64) -> ([u8; 8], usize) {
+    let digits = eight_digits(number);
+    // Zeros in front: the lowest octets, eight bits each.
+    let zeros = (digits.trailing_zeros() / 8).min(7);
+    ((digits >> (8 * zeros) | u64::from_le_bytes([b'0'; 8])).to_le_bytes(), 8 - zeros as usize)
 }
 
 /// Appends a number of at most `width` digits with zeros in front up to
@@ -83,11 +83,42 @@ const fn eight_digits(number: u64) -> u64 {
 #[inline(always)]
 fn append_last(out: &mut Buffer, digits: u64, count: u32) {
     let text = (digits | u64::from_le_bytes([b'0'; 8])).checked_shr(64 - 8 * count).unwrap_or_default();
-    out.append_first(text.to_le_bytes(), count as usize);
+    out.append_first(&text.to_le_bytes(), count as usize);
 }
 
 /// `2023-08-02T13:10:02`
 const SECOND: usize = 19;
+
+/// Writes numbers, and remembers the last ones: a chunk's number is that of an
+/// event, its size is what was received of it, its frame that of others.
+#[derive(Debug)]
+pub(crate) struct NumberText([(u64, [u8; 8], usize); REMEMBERED]);
+
+/// How many are remembered, one of each remainder.
+const REMEMBERED: usize = 16;
+
+impl Default for NumberText {
+    fn default() -> Self {
+        // Numbers of more than eight digits aren't remembered: this is none.
+        Self([(u64::MAX, [0; 8], 0); REMEMBERED])
+    }
+}
+
+impl NumberText {
+    /// Appends a number in decimal.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, out: &mut Buffer, number: u64) {
+        if !(10..EIGHT_DIGITS).contains(&number) {
+            return append_number(out, number);
+        }
+        if let Some((known, text, count)) = self.0.get_mut(number as usize % REMEMBERED) {
+            if *known != number {
+                (*known, (*text, *count)) = (number, digits(number));
+            }
+            out.append_first(text, *count);
+        }
+    }
+}
 
 /// The most octets of a time: a second, a point, the decimals, `Z`.
 const LONGEST_TIME: usize = SECOND + 2 + Timestamp::MAX_DECIMALS as usize;
@@ -114,7 +145,7 @@ impl TimeText {
     #[inline]
     pub(crate) fn append(&mut self, out: &mut Buffer, time: Timestamp) {
         if self.last == Some(time) {
-            out.append_first(self.text, self.len);
+            out.append_first(&self.text, self.len);
         } else {
             self.append_another(out, time);
         }
@@ -126,7 +157,7 @@ impl TimeText {
             self.turn_to(time.seconds());
         }
         let begin = out.len();
-        out.append_first(self.text, SECOND);
+        out.append_first(&self.text, SECOND);
         if time.decimals() > 0 {
             out.push(b'.');
             append_padded(out, time.fraction(), u32::from(time.decimals()));
@@ -180,6 +211,18 @@ mod tests {
         fn numbers_are_those_of_their_display(number in any::<u64>(), digits in 0u32..20) {
             for number in [number, number % 10u64.pow(digits)] {
                 prop_assert_eq!(decimal(number), number.to_string());
+            }
+        }
+
+        #[test]
+        fn numbers_come_again_as_they_were(
+            numbers in proptest::collection::vec(prop_oneof![any::<u64>(), 0u64..200, 99_999_990u64..100_000_010], 0..50),
+        ) {
+            let mut texts = NumberText::default();
+            for number in numbers.iter().chain(&numbers) {
+                let mut out = Buffer::default();
+                texts.append(&mut out, *number);
+                prop_assert_eq!(text(&out), number.to_string());
             }
         }
 

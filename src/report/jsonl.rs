@@ -12,8 +12,16 @@ use foldhash::fast::RandomState;
 use super::json::members;
 use super::json::text::{Compact, JsonText, key};
 use crate::http::Side;
+use crate::report::buffer::Constant;
 use crate::report::payload::Payload;
 use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, Report};
+
+/// How a line begins that is a record of this name.
+macro_rules! record {
+    ($name:literal) => {
+        const { &Constant::new(concat!("{\"record\":\"", $name, "\"")) }
+    };
+}
 
 /// Writes a JSON object a line.
 #[derive(Debug)]
@@ -47,46 +55,47 @@ impl<W: Write> JsonlReport<W> {
         }
     }
 
-    fn begin(&mut self, record: &str) {
-        self.text.open();
-        self.text.name(key!("record"), record);
+    /// Begins a record of the capture.
+    fn begin(&mut self, record: &'static Constant) {
+        self.text.constant(record);
         self.text.literal(key!("capture"), &self.capture);
     }
 
     /// Begins a record of an exchange, of which the return value tells what is
     /// expected.
-    #[inline(always)]
-    fn begin_in(&mut self, record: &str, id: ExchangeId) -> Option<Expect> {
+    #[inline]
+    fn begin_in(&mut self, record: &'static Constant, id: ExchangeId) -> Option<Expect> {
         let expect = match self.last {
             Some((last, expect)) if last == id => expect,
-            _ => {
-                let place = &mut self.place;
-                place.clear();
-                place.raw("\"");
-                place.literal(key!("capture"), &self.capture);
-                place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
-                place.number(key!("exchange"), id.index);
-                let expect = self.open.get(&id).copied().flatten();
-                self.last = Some((id, expect));
-                expect
-            }
+            _ => self.turn_to(id),
         };
-        self.text.raw("{\"record\":\"");
-        self.text.raw(record);
+        self.text.constant(record);
         self.text.append(&self.place);
         expect
     }
 
+    /// Turns to another exchange, of which the return value tells what is
+    /// expected.
+    fn turn_to(&mut self, id: ExchangeId) -> Option<Expect> {
+        let place = &mut self.place;
+        place.clear();
+        place.literal(key!("capture"), &self.capture);
+        place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
+        place.number(key!("exchange"), id.index);
+        let expect = self.open.get(&id).copied().flatten();
+        self.last = Some((id, expect));
+        expect
+    }
+
     fn end(&mut self) -> io::Result<()> {
-        self.text.close();
-        self.text.raw("\n");
+        self.text.close_line();
         self.text.pass_on(&mut |octets| self.out.write_all(octets))
     }
 
     fn capture(&mut self, path: &str) -> io::Result<()> {
         self.capture = serde_json::to_string(path)?;
         self.last = None;
-        self.begin("capture");
+        self.begin(record!("capture"));
         self.text.literal(key!("path"), &self.capture);
         self.text.name(key!("schema"), members::SCHEMA);
         self.text.name(key!("version"), env!("CARGO_PKG_VERSION"));
@@ -96,7 +105,7 @@ impl<W: Write> JsonlReport<W> {
     fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
         self.open.insert(head.id, head.expect);
         self.last = None;
-        self.begin_in("exchange", head.id);
+        self.begin_in(record!("exchange"), head.id);
         let text = &mut self.text;
         members::endpoints(text, head);
         if let Some(request) = &head.request {
@@ -130,7 +139,7 @@ impl<W: Write> JsonlReport<W> {
     fn exchange_end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
         let id = end.head.id;
         self.open.remove(&id);
-        self.begin_in("end", id);
+        self.begin_in(record!("end"), id);
         self.last = None;
         let text = &mut self.text;
         if end.response_body.is_some() {
@@ -184,11 +193,11 @@ impl<W: Write> JsonlReport<W> {
     fn capture_end(&mut self, capture: &CaptureEnd) -> io::Result<()> {
         self.open.clear();
         for problem in &capture.problems {
-            self.begin("problem");
+            self.begin(record!("problem"));
             members::problem(&mut self.text, problem);
             self.end()?;
         }
-        self.begin("capture_end");
+        self.begin(record!("capture_end"));
         let text = &mut self.text;
         if !capture.parts.is_empty() {
             text.texts(key!("parts"), &capture.parts);
@@ -209,12 +218,12 @@ impl<W: Write> Report for JsonlReport<W> {
             Finding::Capture(path) => self.capture(path),
             Finding::Exchange(head) => self.exchange(head),
             Finding::Event(id, event) => {
-                let expect = self.begin_in("event", *id);
+                let expect = self.begin_in(record!("event"), *id);
                 members::event(&mut self.text, event, expect);
                 self.end()
             }
             Finding::Chunk(chunk) => {
-                self.begin_in("chunk", chunk.exchange);
+                self.begin_in(record!("chunk"), chunk.exchange);
                 if chunk.side == Side::Request {
                     self.text.name(key!("side"), "request");
                 }
@@ -223,12 +232,12 @@ impl<W: Write> Report for JsonlReport<W> {
                 self.end()
             }
             Finding::Violation(violation) => {
-                self.begin_in("violation", violation.exchange);
+                self.begin_in(record!("violation"), violation.exchange);
                 members::violation(&mut self.text, violation);
                 self.end()
             }
             Finding::Lint(lint) => {
-                self.begin_in("lint", lint.exchange);
+                self.begin_in(record!("lint"), lint.exchange);
                 members::lint(&mut self.text, lint);
                 self.end()
             }
@@ -238,8 +247,7 @@ impl<W: Write> Report for JsonlReport<W> {
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
-        self.text.open();
-        self.text.name(key!("record"), "summary");
+        self.text.constant(record!("summary"));
         self.text.name(key!("verdict"), conclusion.outcome.name());
         members::summary(&mut self.text, conclusion);
         self.end()?;

@@ -77,9 +77,7 @@ pub(crate) fn chunk<S: Style>(
     text.name(key!("verdict"), judged.verdict.name());
     match &judged.verdict {
         Verdict::Invalid(fault) => text.text(key!("reason"), &fault.message),
-        Verdict::Unverified(reason) | Verdict::Unchecked(Some(reason)) => {
-            text.text(key!("reason"), reason)
-        }
+        Verdict::Unverified(reason) | Verdict::Unchecked(Some(reason)) => text.text(key!("reason"), reason),
         Verdict::One | Verdict::Several | Verdict::Part | Verdict::Mixed | Verdict::Unchecked(None) => {}
     }
     text.numbers(key!("events"), judged.events.iter().map(|event| event.index));
@@ -87,7 +85,12 @@ pub(crate) fn chunk<S: Style>(
 }
 
 /// What is shown of `octets` octets, and how it is written.
-fn shown<S: Style>(text: &mut JsonText<S>, excerpt: Option<Excerpt<'_>>, octets: u64, sink: Sink<'_>) -> io::Result<()> {
+fn shown<S: Style>(
+    text: &mut JsonText<S>,
+    excerpt: Option<Excerpt<'_>>,
+    octets: u64,
+    sink: Sink<'_>,
+) -> io::Result<()> {
     let Some(excerpt) = excerpt else {
         text.null(key!("payload"));
         text.null(key!("encoding"));

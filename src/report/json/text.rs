@@ -14,8 +14,8 @@ use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
 use smol_str::SmolStr;
 
-use crate::report::buffer::Buffer;
-use crate::report::figures::{TimeText, append_number, append_seconds};
+use crate::report::buffer::{Buffer, Constant};
+use crate::report::figures::{NumberText, TimeText, append_seconds};
 use crate::report::payload::Excerpt;
 use crate::units::Timestamp;
 
@@ -32,7 +32,7 @@ pub(crate) trait Style {
     const COMMA: &'static str;
 
     /// Picks what this style writes.
-    fn pick(texts: Texts) -> &'static str;
+    fn pick(texts: &'static Texts) -> &'static Constant;
 }
 
 /// `"a": 1, "b": 2`: for people who open the document.
@@ -47,8 +47,8 @@ impl Style for Spaced {
     const COMMA: &'static str = ", ";
 
     #[inline(always)]
-    fn pick(texts: Texts) -> &'static str {
-        texts.spaced
+    fn pick(texts: &'static Texts) -> &'static Constant {
+        &texts.spaced
     }
 }
 
@@ -56,22 +56,22 @@ impl Style for Compact {
     const COMMA: &'static str = ",";
 
     #[inline(always)]
-    fn pick(texts: Texts) -> &'static str {
-        texts.compact
+    fn pick(texts: &'static Texts) -> &'static Constant {
+        &texts.compact
     }
 }
 
 /// A text in either style.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Texts {
-    pub(crate) spaced: &'static str,
-    pub(crate) compact: &'static str,
+    pub(crate) spaced: Constant,
+    pub(crate) compact: Constant,
 }
 
 /// A member's name with what stands around it, made by [`key!`]. With the
 /// beginning of the value, where that is known: one constant is written faster
 /// than two.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Key {
     /// `, "name": `
     pub(crate) value: Texts,
@@ -84,16 +84,18 @@ pub(crate) struct Key {
 /// The [`Key`] of a name that needs no escapes.
 macro_rules! key {
     ($name:literal) => {
-        $crate::report::json::text::Key {
-            value: key!($name, ""),
-            string: key!($name, "\""),
-            null: key!($name, "null"),
+        const {
+            &$crate::report::json::text::Key {
+                value: key!($name, ""),
+                string: key!($name, "\""),
+                null: key!($name, "null"),
+            }
         }
     };
     ($name:literal, $value:literal) => {
         $crate::report::json::text::Texts {
-            spaced: concat!(", \"", $name, "\": ", $value),
-            compact: concat!(",\"", $name, "\":", $value),
+            spaced: $crate::report::buffer::Constant::new(concat!(", \"", $name, "\": ", $value)),
+            compact: $crate::report::buffer::Constant::new(concat!(",\"", $name, "\":", $value)),
         }
     };
 }
@@ -106,6 +108,7 @@ pub(crate) struct JsonText<S> {
     out: Buffer,
     /// Whether the next member is the first one of its object, or on its line.
     first: bool,
+    number: NumberText,
     time: TimeText,
     style: PhantomData<S>,
 }
@@ -113,7 +116,13 @@ pub(crate) struct JsonText<S> {
 impl<S: Style> JsonText<S> {
     /// An empty buffer.
     pub(crate) fn new() -> Self {
-        Self { out: Buffer::default(), first: false, time: TimeText::default(), style: PhantomData }
+        Self {
+            out: Buffer::default(),
+            first: false,
+            number: NumberText::default(),
+            time: TimeText::default(),
+            style: PhantomData,
+        }
     }
 
     /// Gives what was written to `sink`, and empties the buffer.
@@ -121,6 +130,12 @@ impl<S: Style> JsonText<S> {
         let passed = sink(self.out.written());
         self.out.clear();
         passed
+    }
+
+    /// Writes a constant that is JSON text.
+    #[inline(always)]
+    pub(crate) fn constant(&mut self, constant: &'static Constant) {
+        self.out.append_constant(constant);
     }
 
     /// Writes octets that are JSON text already.
@@ -143,7 +158,7 @@ impl<S: Style> JsonText<S> {
     #[inline]
     pub(crate) fn line(&mut self, indent: usize) {
         const BLANKS: [u8; 21] = *b"\n                    ";
-        self.out.append_first(BLANKS, 1 + indent);
+        self.out.append_first(&BLANKS, 1 + indent);
         self.first = true;
     }
 
@@ -157,25 +172,25 @@ impl<S: Style> JsonText<S> {
     /// Writes a member's name, and with it what [`Key`] has for the value.
     /// Inlined where the name is known, it is a few moves of constants.
     #[inline(always)]
-    fn begin(&mut self, texts: Texts) {
+    fn begin(&mut self, texts: &'static Texts) {
         if self.first {
             self.begin_first(S::pick(texts));
         } else {
-            self.raw(S::pick(texts));
+            self.out.append_constant(S::pick(texts));
         }
     }
 
     /// Writes the first member's name, of which nothing is told apart.
     #[inline(never)]
-    fn begin_first(&mut self, text: &str) {
+    fn begin_first(&mut self, text: &'static Constant) {
         self.first = false;
-        self.raw(text.strip_prefix(S::COMMA).unwrap_or(text));
+        self.out.append(text.as_octets().get(S::COMMA.len()..).unwrap_or_default());
     }
 
     /// Writes a member's name; its value must follow.
     #[inline(always)]
-    pub(crate) fn key(&mut self, key: Key) {
-        self.begin(key.value);
+    pub(crate) fn key(&mut self, key: &'static Key) {
+        self.begin(&key.value);
     }
 
     /// Writes a string as a value.
@@ -206,36 +221,36 @@ impl<S: Style> JsonText<S> {
 
     /// A member whose value is null.
     #[inline(always)]
-    pub(crate) fn null(&mut self, key: Key) {
-        self.begin(key.null);
+    pub(crate) fn null(&mut self, key: &'static Key) {
+        self.begin(&key.null);
     }
 
     /// A member whose value is JSON text already.
     #[inline(always)]
-    pub(crate) fn literal(&mut self, key: Key, value: &str) {
+    pub(crate) fn literal(&mut self, key: &'static Key, value: &str) {
         self.key(key);
         self.raw(value);
     }
 
     /// A member whose value is one of our own names.
     #[inline(always)]
-    pub(crate) fn name(&mut self, key: Key, value: &str) {
-        self.begin(key.string);
+    pub(crate) fn name(&mut self, key: &'static Key, value: &str) {
+        self.begin(&key.string);
         self.raw(value);
         self.out.push(b'"');
     }
 
     /// A member whose value is a string of digits in ASCII.
     #[inline(always)]
-    pub(crate) fn digits(&mut self, key: Key, value: &[u8]) {
-        self.begin(key.string);
+    pub(crate) fn digits(&mut self, key: &'static Key, value: &[u8]) {
+        self.begin(&key.string);
         self.out.append(value);
         self.out.push(b'"');
     }
 
     /// A member whose value is one of our own names, or null.
     #[inline(always)]
-    pub(crate) fn maybe_name(&mut self, key: Key, value: Option<&str>) {
+    pub(crate) fn maybe_name(&mut self, key: &'static Key, value: Option<&str>) {
         match value {
             Some(value) => self.name(key, value),
             None => self.null(key),
@@ -244,7 +259,7 @@ impl<S: Style> JsonText<S> {
 
     /// A member with a string of any content.
     #[inline(always)]
-    pub(crate) fn text(&mut self, key: Key, value: &str) {
+    pub(crate) fn text(&mut self, key: &'static Key, value: &str) {
         if is_plain(value.as_bytes()) {
             self.name(key, value);
         } else {
@@ -255,7 +270,7 @@ impl<S: Style> JsonText<S> {
 
     /// A member with a string of any content, or null.
     #[inline(always)]
-    pub(crate) fn maybe_text(&mut self, key: Key, value: Option<&str>) {
+    pub(crate) fn maybe_text(&mut self, key: &'static Key, value: Option<&str>) {
         match value {
             Some(value) => self.text(key, value),
             None => self.null(key),
@@ -264,14 +279,14 @@ impl<S: Style> JsonText<S> {
 
     /// A member with a number.
     #[inline(always)]
-    pub(crate) fn number(&mut self, key: Key, value: u64) {
+    pub(crate) fn number(&mut self, key: &'static Key, value: u64) {
         self.key(key);
-        append_number(&mut self.out, value);
+        self.number.append(&mut self.out, value);
     }
 
     /// A member with a number or null.
     #[inline(always)]
-    pub(crate) fn maybe_number(&mut self, key: Key, value: Option<u64>) {
+    pub(crate) fn maybe_number(&mut self, key: &'static Key, value: Option<u64>) {
         match value {
             Some(value) => self.number(key, value),
             None => self.null(key),
@@ -280,10 +295,10 @@ impl<S: Style> JsonText<S> {
 
     /// A member with a time, or null.
     #[inline(always)]
-    pub(crate) fn time(&mut self, key: Key, value: Option<Timestamp>) {
+    pub(crate) fn time(&mut self, key: &'static Key, value: Option<Timestamp>) {
         match value {
             Some(time) => {
-                self.begin(key.string);
+                self.begin(&key.string);
                 self.time.append(&mut self.out, time);
                 self.out.push(b'"');
             }
@@ -292,7 +307,7 @@ impl<S: Style> JsonText<S> {
     }
 
     /// A member with a number of seconds, exact, or null.
-    pub(crate) fn seconds(&mut self, key: Key, nanos: Option<i128>) {
+    pub(crate) fn seconds(&mut self, key: &'static Key, nanos: Option<i128>) {
         let Some(nanos) = nanos else {
             return self.null(key);
         };
@@ -304,18 +319,18 @@ impl<S: Style> JsonText<S> {
     }
 
     /// A member with an address and a port, or null.
-    pub(crate) fn address(&mut self, key: Key, value: Option<SocketAddr>) {
+    pub(crate) fn address(&mut self, key: &'static Key, value: Option<SocketAddr>) {
         let Some(address) = value else {
             return self.null(key);
         };
-        self.begin(key.string);
+        self.begin(&key.string);
         match address {
             SocketAddr::V4(address) => {
                 for (octet, behind) in address.ip().octets().into_iter().zip(*b"...:") {
-                    append_number(&mut self.out, u64::from(octet));
+                    self.number.append(&mut self.out, u64::from(octet));
                     self.out.push(behind);
                 }
-                append_number(&mut self.out, u64::from(address.port()));
+                self.number.append(&mut self.out, u64::from(address.port()));
             }
             SocketAddr::V6(address) => self.raw(&address.to_string()),
         }
@@ -324,19 +339,19 @@ impl<S: Style> JsonText<S> {
 
     /// A member with a list of numbers.
     #[inline(always)]
-    pub(crate) fn numbers(&mut self, key: Key, values: impl IntoIterator<Item = u64>) {
+    pub(crate) fn numbers(&mut self, key: &'static Key, values: impl IntoIterator<Item = u64>) {
         self.key(key);
         self.out.push(b'[');
         let mut comma = "";
         for value in values {
             self.raw(std::mem::replace(&mut comma, S::COMMA));
-            append_number(&mut self.out, value);
+            self.number.append(&mut self.out, value);
         }
         self.out.push(b']');
     }
 
     /// A member with a list of strings.
-    pub(crate) fn texts(&mut self, key: Key, values: &[String]) {
+    pub(crate) fn texts(&mut self, key: &'static Key, values: &[String]) {
         self.key(key);
         self.out.push(b'[');
         let mut comma = "";
@@ -348,7 +363,7 @@ impl<S: Style> JsonText<S> {
     }
 
     /// A member with a list of pairs of a name and a value, or null.
-    pub(crate) fn fields(&mut self, key: Key, fields: Option<&[(SmolStr, SmolStr)]>) {
+    pub(crate) fn fields(&mut self, key: &'static Key, fields: Option<&[(SmolStr, SmolStr)]>) {
         let Some(fields) = fields else {
             return self.null(key);
         };
@@ -368,7 +383,7 @@ impl<S: Style> JsonText<S> {
 
     /// Opens a list of objects that is a member's value.
     #[inline(always)]
-    pub(crate) fn open_list(&mut self, key: Key) {
+    pub(crate) fn open_list(&mut self, key: &'static Key) {
         self.key(key);
         self.out.push(b'[');
         self.first = true;
@@ -396,6 +411,13 @@ impl<S: Style> JsonText<S> {
         self.first = true;
     }
 
+    /// Closes an object that is a line.
+    #[inline]
+    pub(crate) fn close_line(&mut self) {
+        self.out.append_first(b"}\n", 2);
+        self.first = false;
+    }
+
     /// Closes an object.
     #[inline]
     pub(crate) fn close(&mut self) {
@@ -404,14 +426,19 @@ impl<S: Style> JsonText<S> {
     }
 
     /// A member with a payload, which may be long: what is ready goes to `sink`.
-    pub(crate) fn payload(&mut self, key: Key, payload: Excerpt<'_>, sink: Sink<'_>) -> io::Result<()> {
+    pub(crate) fn payload(
+        &mut self,
+        key: &'static Key,
+        payload: Excerpt<'_>,
+        sink: Sink<'_>,
+    ) -> io::Result<()> {
         if let Excerpt::Text(text) = payload
             && text.len() <= PIECE
         {
             self.text(key, text);
             return Ok(());
         }
-        self.begin(key.string);
+        self.begin(&key.string);
         match payload {
             Excerpt::Text(text) => {
                 let mut rest = text;
@@ -457,15 +484,21 @@ fn is_plain(text: &[u8]) -> bool {
     // controls begin with 0xc2 in UTF-8.
     let special = |octet: u8| octet < 0x20 || matches!(octet, b'"' | b'\\' | 0x7f | 0xc2);
     let none_in = |text: &[u8]| !text.iter().fold(false, |any, &octet| any | special(octet));
-    match text.last_chunk() {
-        None => none_in(text),
+    match (text.first_chunk(), text.last_chunk()) {
         // Names and the like. The last word may overlap the one before it.
-        Some(last) if text.len() <= 64 => {
+        (Some(first), Some(last)) if text.len() <= 16 => marks(first) | marks(last) == 0 || none_in(text),
+        (_, Some(last)) if text.len() <= 64 => {
             let (words, _) = text.as_chunks();
             let marked = words.iter().fold(marks(last), |any, word| any | marks(word));
             marked == 0 || none_in(text)
         }
-        Some(_) => text.chunks(256).all(none_in),
+        (_, Some(_)) => text.chunks(256).all(none_in),
+        (_, None) => match (text.first_chunk(), text.last_chunk()) {
+            (Some([a, b, c, d]), Some([e, f, g, h])) => {
+                marks(&[*a, *b, *c, *d, *e, *f, *g, *h]) == 0 || none_in(text)
+            }
+            _ => none_in(text),
+        },
     }
 }
 
