@@ -98,8 +98,7 @@ impl Chunk {
         if self.message.is_some() {
             return "";
         }
-        let digits = self.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
-        self.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok()).unwrap_or_default()
+        std::str::from_utf8(size_digits(&self.size_line)).unwrap_or_default()
     }
 
     /// The chunk extensions as written, from the `;` on, without the line end;
@@ -122,11 +121,18 @@ impl Chunk {
     }
 }
 
+/// The hex digits of a size line.
+pub(crate) fn size_digits(size_line: &[u8]) -> &[u8] {
+    let digits = size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
+    size_line.get(..digits).unwrap_or_default()
+}
+
 /// The extensions of a size line, from the `;` on.
 pub(crate) fn extensions(size_line: &[u8]) -> Option<String> {
     let line = size_line.strip_suffix(b"\n").unwrap_or(size_line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let start = memchr::memchr(b';', line)?;
+    // Mostly there are few octets and no extensions: not worth a call.
+    let start = line.iter().position(|octet| *octet == b';')?;
     line.get(start..).map(|text| String::from_utf8_lossy(text).into_owned())
 }
 

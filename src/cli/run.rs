@@ -490,6 +490,10 @@ impl Reports<'_> {
     /// Has all of them write something. That on standard output is dropped
     /// where its reader has left; if it was the only one, that is an error.
     fn each(&mut self, mut write: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
+        // Mostly it is the only one.
+        if let [(None, report)] = self.0.as_mut_slice() {
+            return write(report.as_mut());
+        }
         let mut left = None;
         for (place, (name, report)) in self.0.iter_mut().enumerate() {
             match (write(report.as_mut()), name) {

@@ -13,7 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use foldhash::fast::RandomState;
 
 use crate::http::Side;
-use crate::report::figures::{TimeText, append_number};
+use crate::report::buffer::Buffer;
+use crate::report::figures::{NumberText, TimeText};
 use crate::report::payload::{Excerpt, Payload};
 use crate::report::{Conclusion, ExchangeId, Finding, JudgedChunk, Report};
 use crate::units::Timestamp;
@@ -32,12 +33,13 @@ pub struct CsvReport<W> {
     out: W,
     payload: Payload,
     /// What was written and not passed on.
-    row: Vec<u8>,
+    row: Buffer,
+    number: NumberText,
     time: TimeText,
     /// Whether the header is out.
     begun: bool,
     /// The path of the capture that is read, as a field.
-    capture: Vec<u8>,
+    capture: Box<[u8]>,
     /// The request targets of the exchanges that haven't ended, as fields.
     targets: HashMap<ExchangeId, Box<[u8]>, RandomState>,
 }
@@ -49,10 +51,11 @@ impl<W: Write> CsvReport<W> {
         Self {
             out,
             payload,
-            row: Vec::new(),
+            row: Buffer::default(),
+            number: NumberText::default(),
             time: TimeText::default(),
             begun: false,
-            capture: Vec::new(),
+            capture: Box::default(),
             targets: HashMap::default(),
         }
     }
@@ -64,16 +67,16 @@ impl<W: Write> CsvReport<W> {
     fn chunk(&mut self, judged: &JudgedChunk) -> io::Result<()> {
         let (id, chunk) = (judged.exchange, &judged.chunk);
         let packets = id.stream.is_some();
-        self.row.extend_from_slice(&self.capture);
+        self.row.append(&self.capture);
         self.maybe_number(id.stream.map(|stream| stream.0));
         self.maybe_number(Some(id.index));
         self.row.push(b',');
         if let Some(target) = self.targets.get(&id) {
-            self.row.extend_from_slice(target);
+            self.row.append(target);
         }
         self.maybe_number(Some(chunk.index));
         self.row.push(b',');
-        self.row.extend_from_slice(chunk.size_hex().as_bytes());
+        self.row.append(chunk.size_hex().as_bytes());
         self.maybe_number(Some(chunk.size));
         self.maybe_number(Some(chunk.received));
         self.row.push(b',');
@@ -85,19 +88,19 @@ impl<W: Write> CsvReport<W> {
         self.maybe_time(chunk.first.at.filter(|_| packets));
         self.maybe_time(chunk.last.at.filter(|_| packets));
         self.row.push(b',');
-        self.row.extend_from_slice(judged.verdict.name().as_bytes());
+        self.row.append(judged.verdict.name().as_bytes());
         self.row.push(b',');
         for (place, event) in judged.events.iter().enumerate() {
             if place > 0 {
                 self.row.push(b' ');
             }
-            append_number(&mut self.row, event.index);
+            self.number.append(&mut self.row, event.index);
         }
         self.row.push(b',');
         self.event_types(judged);
         self.row.push(b',');
         self.payload(judged)?;
-        self.row.extend_from_slice(b"\r\n");
+        self.row.append(b"\r\n");
         self.pass_on()
     }
 
@@ -115,7 +118,7 @@ impl<W: Write> CsvReport<W> {
             None => {}
             Some(Excerpt::Text(text)) if !needs_quotes(text.as_bytes()) => {
                 for piece in text.as_bytes().chunks(PIECE) {
-                    self.row.extend_from_slice(piece);
+                    self.row.append(piece);
                     self.pass_on_if_long()?;
                 }
             }
@@ -128,9 +131,9 @@ impl<W: Write> CsvReport<W> {
                 self.row.push(b'"');
             }
             Some(Excerpt::Octets(octets)) => {
-                self.row.extend_from_slice(b"base64:");
+                self.row.append(b"base64:");
                 for piece in octets.chunks(PIECE) {
-                    self.row.extend_from_slice(STANDARD.encode(piece).as_bytes());
+                    self.row.append(STANDARD.encode(piece).as_bytes());
                     self.pass_on_if_long()?;
                 }
             }
@@ -141,7 +144,7 @@ impl<W: Write> CsvReport<W> {
     fn maybe_number(&mut self, number: Option<u64>) {
         self.row.push(b',');
         if let Some(number) = number {
-            append_number(&mut self.row, number);
+            self.number.append(&mut self.row, number);
         }
     }
 
@@ -157,7 +160,7 @@ impl<W: Write> CsvReport<W> {
     }
 
     fn pass_on(&mut self) -> io::Result<()> {
-        let passed = self.out.write_all(&self.row);
+        let passed = self.out.write_all(self.row.written());
         self.row.clear();
         passed
     }
@@ -169,40 +172,44 @@ fn needs_quotes(field: &[u8]) -> bool {
 }
 
 /// RFC 4180 §2.7: a quote within a quoted field is doubled.
-fn append_quoted(row: &mut Vec<u8>, octets: &[u8]) {
+fn append_quoted(row: &mut Buffer, octets: &[u8]) {
     let mut rest = octets;
     while let Some((before, behind)) = memchr::memchr(b'"', rest).and_then(|at| rest.split_at_checked(at + 1))
     {
-        row.extend_from_slice(before);
+        row.append(before);
         row.push(b'"');
         rest = behind;
     }
-    row.extend_from_slice(rest);
+    row.append(rest);
 }
 
-fn append_field(row: &mut Vec<u8>, field: &[u8]) {
+fn append_field(row: &mut Buffer, field: &[u8]) {
     if needs_quotes(field) {
         row.push(b'"');
         append_quoted(row, field);
         row.push(b'"');
     } else {
-        row.extend_from_slice(field);
+        row.append(field);
     }
+}
+
+/// A string as a field.
+fn field(text: &str) -> Box<[u8]> {
+    let mut field = Buffer::default();
+    append_field(&mut field, text.as_bytes());
+    field.written().into()
 }
 
 impl<W: Write> Report for CsvReport<W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         match finding {
             Finding::Capture(path) => {
-                self.capture.clear();
-                append_field(&mut self.capture, path.as_bytes());
+                self.capture = field(path);
                 self.begin()
             }
             Finding::Exchange(head) => {
                 if let Some(target) = head.request.as_ref().and_then(|request| request.target.as_deref()) {
-                    let mut field = Vec::with_capacity(target.len());
-                    append_field(&mut field, target.as_bytes());
-                    self.targets.insert(head.id, field.into_boxed_slice());
+                    self.targets.insert(head.id, field(target));
                 }
                 Ok(())
             }

@@ -1,49 +1,43 @@
 //! Numbers and times as text, for formats that write millions of them.
 
+use super::buffer::Buffer;
 use crate::units::Timestamp;
 
 /// Numbers of at most eight digits are below this.
 const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// Appends a number in decimal.
-pub(crate) fn append_number(out: &mut Vec<u8>, number: u64) {
+pub(crate) fn append_number(out: &mut Buffer, number: u64) {
     match number {
         // A number below 10 fits an octet.
         0..10 => out.push(b'0' + number as u8),
-        10..100 => out.extend_from_slice(&two_digits(number)),
-        100..1000 => {
-            let [tens, ones] = two_digits(number % 100);
-            out.extend_from_slice(&[b'0' + (number / 100) as u8, tens, ones]);
-        }
-        1000..10_000 => {
-            let ([a, b], [c, d]) = (two_digits(number / 100), two_digits(number % 100));
-            out.extend_from_slice(&[a, b, c, d]);
-        }
-        10_000..EIGHT_DIGITS => {
-            let digits = eight_digits(number);
-            // Zeros in front: the lowest octets, eight bits each.
-            append_last(out, digits, 8 - digits.trailing_zeros() / 8);
+        10..EIGHT_DIGITS => {
+            let (text, count) = digits(number);
+            out.append_first(&text, count);
         }
         _ => append_large(out, number),
     }
 }
 
 #[cold]
-fn append_large(out: &mut Vec<u8>, number: u64) {
+fn append_large(out: &mut Buffer, number: u64) {
     append_number(out, number / EIGHT_DIGITS);
     append_last(out, eight_digits(number % EIGHT_DIGITS), 8);
 }
 
-/// The digits of a number below 100.
-const fn two_digits(number: u64) -> [u8; 2] {
-    // Each fits an octet.
-    let tens = ((number * 103) >> 10) as u8;
-    [b'0' + tens, b'0' + number as u8 - 10 * tens]
+/// The digits of a number below 10^8, in the first of eight octets, and how
+/// many there are.
+#[inline(never)]
+fn digits(number: u64) -> ([u8; 8], usize) {
+    let digits = eight_digits(number);
+    // Zeros in front: the lowest octets, eight bits each.
+    let zeros = (digits.trailing_zeros() / 8).min(7);
+    ((digits >> (8 * zeros) | u64::from_le_bytes([b'0'; 8])).to_le_bytes(), 8 - zeros as usize)
 }
 
 /// Appends a number of at most `width` digits with zeros in front up to
 /// `width` digits (at most 20).
-fn append_padded(out: &mut Vec<u8>, number: u64, width: u32) {
+pub(crate) fn append_padded(out: &mut Buffer, number: u64, width: u32) {
     let behind = if width > 8 {
         append_padded(out, number / EIGHT_DIGITS, width - 8);
         8
@@ -51,6 +45,26 @@ fn append_padded(out: &mut Vec<u8>, number: u64, width: u32) {
         width
     };
     append_last(out, eight_digits(number % EIGHT_DIGITS), behind);
+}
+
+/// Appends nanoseconds as seconds, exact, without zeros at the end.
+pub(crate) fn append_seconds(out: &mut Buffer, nanos: u128) {
+    const SECOND: u64 = 1_000_000_000;
+    // Those of 584 years.
+    let Ok(nanos) = u64::try_from(nanos) else {
+        let (seconds, nanos) = (nanos / u128::from(SECOND), nanos % u128::from(SECOND));
+        let text = format!("{seconds}.{nanos:09}");
+        return out.append(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
+    };
+    append_number(out, nanos / SECOND);
+    let (mut decimals, mut count) = (nanos % SECOND, 9);
+    if decimals > 0 {
+        while decimals % 10 == 0 {
+            (decimals, count) = (decimals / 10, count - 1);
+        }
+        out.push(b'.');
+        append_padded(out, decimals, count);
+    }
 }
 
 /// The digits of a number below 10^8, one an octet, the first one lowest.
@@ -66,47 +80,103 @@ const fn eight_digits(number: u64) -> u64 {
 }
 
 /// Appends the last `count` (at most 8) of eight digits.
-#[inline]
-fn append_last(out: &mut Vec<u8>, digits: u64, count: u32) {
+#[inline(always)]
+fn append_last(out: &mut Buffer, digits: u64, count: u32) {
     let text = (digits | u64::from_le_bytes([b'0'; 8])).checked_shr(64 - 8 * count).unwrap_or_default();
-    // Eight octets at a time cost less than as many as there are.
-    let end = out.len() + count as usize;
-    out.extend_from_slice(&text.to_le_bytes());
-    out.truncate(end);
+    out.append_first(&text.to_le_bytes(), count as usize);
 }
 
-/// Writes times as [`Timestamp`]'s `Display` does, and remembers the last
-/// second, since what one packet follows mostly lies in the same one.
-#[derive(Debug, Default)]
+/// `2023-08-02T13:10:02`
+const SECOND: usize = 19;
+
+/// Writes numbers, and remembers the last ones: a chunk's number is that of an
+/// event, its size is what was received of it, its frame that of others.
+#[derive(Debug)]
+pub(crate) struct NumberText([(u64, [u8; 8], usize); REMEMBERED]);
+
+/// How many are remembered, one of each remainder.
+const REMEMBERED: usize = 16;
+
+impl Default for NumberText {
+    fn default() -> Self {
+        // Numbers of more than eight digits aren't remembered: this is none.
+        Self([(u64::MAX, [0; 8], 0); REMEMBERED])
+    }
+}
+
+impl NumberText {
+    /// Appends a number in decimal.
+    #[inline(always)]
+    pub(crate) fn append(&mut self, out: &mut Buffer, number: u64) {
+        if !(10..EIGHT_DIGITS).contains(&number) {
+            return append_number(out, number);
+        }
+        if let Some((known, text, count)) = self.0.get_mut(number as usize % REMEMBERED) {
+            if *known != number {
+                (*known, (*text, *count)) = (number, digits(number));
+            }
+            out.append_first(text, *count);
+        }
+    }
+}
+
+/// The most octets of a time: a second, a point, the decimals, `Z`.
+const LONGEST_TIME: usize = SECOND + 2 + Timestamp::MAX_DECIMALS as usize;
+
+/// Writes times as [`Timestamp`]'s `Display` does, and remembers the last one:
+/// a chunk's first octet mostly came with its last one, and with other chunks;
+/// and what one packet follows mostly lies in the same second.
+#[derive(Debug)]
 pub(crate) struct TimeText {
-    /// The second that `text` says.
-    second: Option<i64>,
-    /// `2023-08-02T13:10:02`.
-    text: [u8; 19],
+    last: Option<Timestamp>,
+    /// What `last` is written as, in the first `len` octets.
+    text: [u8; LONGEST_TIME],
+    len: usize,
+}
+
+impl Default for TimeText {
+    fn default() -> Self {
+        Self { last: None, text: [0; LONGEST_TIME], len: 0 }
+    }
 }
 
 impl TimeText {
     /// Appends a time: RFC 3339 in UTC, with all its decimals.
     #[inline]
-    pub(crate) fn append(&mut self, out: &mut Vec<u8>, time: Timestamp) {
-        if self.second != Some(time.seconds()) {
+    pub(crate) fn append(&mut self, out: &mut Buffer, time: Timestamp) {
+        if self.last == Some(time) {
+            out.append_first(&self.text, self.len);
+        } else {
+            self.append_another(out, time);
+        }
+    }
+
+    #[inline(never)]
+    fn append_another(&mut self, out: &mut Buffer, time: Timestamp) {
+        if self.last.is_none_or(|last| last.seconds() != time.seconds()) {
             self.turn_to(time.seconds());
         }
-        out.extend_from_slice(&self.text);
+        let begin = out.len();
+        out.append_first(&self.text, SECOND);
         if time.decimals() > 0 {
             out.push(b'.');
             append_padded(out, time.fraction(), u32::from(time.decimals()));
         }
         out.push(b'Z');
+        let written = out.written().get(begin..).unwrap_or_default();
+        self.len = written.len();
+        for (to, from) in self.text.iter_mut().zip(written) {
+            *to = *from;
+        }
+        self.last = Some(time);
     }
 
     #[cold]
     fn turn_to(&mut self, second: i64) {
         let text = Timestamp::new(second, 0, 0).to_string();
-        if let Some(text) = text.as_bytes().first_chunk() {
-            self.text = *text;
+        for (to, from) in self.text.iter_mut().zip(text.bytes()) {
+            *to = from;
         }
-        self.second = Some(second);
     }
 }
 
@@ -116,32 +186,66 @@ mod tests {
 
     use super::*;
 
+    fn text(buffer: &Buffer) -> &str {
+        std::str::from_utf8(buffer.written()).unwrap()
+    }
+
+    fn decimal(number: u64) -> String {
+        let mut out = Buffer::default();
+        append_number(&mut out, number);
+        text(&out).to_owned()
+    }
+
     #[test]
     fn numbers_of_every_length_are_exact() {
         let mut number = 0u64;
         for _ in 0..=20 {
-            let mut out = Vec::new();
-            append_number(&mut out, number);
-            assert_eq!(String::from_utf8(out).unwrap(), number.to_string());
+            assert_eq!(decimal(number), number.to_string());
             number = number.saturating_mul(10).saturating_add(7);
         }
-        let mut out = Vec::new();
-        append_number(&mut out, u64::MAX);
-        assert_eq!(out, b"18446744073709551615");
+        assert_eq!(decimal(u64::MAX), "18446744073709551615");
     }
 
     proptest! {
         #[test]
+        fn numbers_are_those_of_their_display(number in any::<u64>(), digits in 0u32..20) {
+            for number in [number, number % 10u64.pow(digits)] {
+                prop_assert_eq!(decimal(number), number.to_string());
+            }
+        }
+
+        #[test]
+        fn numbers_come_again_as_they_were(
+            numbers in proptest::collection::vec(prop_oneof![any::<u64>(), 0u64..200, 99_999_990u64..100_000_010], 0..50),
+        ) {
+            let mut texts = NumberText::default();
+            for number in numbers.iter().chain(&numbers) {
+                let mut out = Buffer::default();
+                texts.append(&mut out, *number);
+                prop_assert_eq!(text(&out), number.to_string());
+            }
+        }
+
+        #[test]
+        fn seconds_are_exact(nanos in any::<u128>(), digits in 0u32..39, zeros in 0u32..20) {
+            let nanos = nanos % 10u128.pow(digits) / 10u128.pow(zeros) * 10u128.pow(zeros);
+            let mut out = Buffer::default();
+            append_seconds(&mut out, nanos);
+            let plain = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+            prop_assert_eq!(text(&out), plain.trim_end_matches('0').trim_end_matches('.'));
+        }
+
+        #[test]
         fn times_are_those_of_their_display(
             times in proptest::collection::vec((any::<i64>(), -3i64..3, any::<u64>(), 0u8..=19), 1..20),
         ) {
-            let mut text = TimeText::default();
+            let mut texts = TimeText::default();
             for (far, near, fraction, decimals) in times {
-                for seconds in [far, near, 1_690_981_802 + near] {
+                for seconds in [far, near, 1_690_981_802 + near, 1_690_981_802 + near] {
                     let time = Timestamp::new(seconds, fraction, decimals);
-                    let mut out = Vec::new();
-                    text.append(&mut out, time);
-                    prop_assert_eq!(String::from_utf8(out).unwrap(), time.to_string());
+                    let mut out = Buffer::default();
+                    texts.append(&mut out, time);
+                    prop_assert_eq!(text(&out), time.to_string());
                 }
             }
         }

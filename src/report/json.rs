@@ -23,7 +23,7 @@ use crate::report::{
 pub(crate) mod members;
 pub(crate) mod text;
 
-use text::{JsonText, Style, key};
+use text::{JsonText, Spaced, key};
 
 /// Octets of captures that are done kept in memory while others are read.
 const DONE_IN_MEMORY: usize = 1 << 20;
@@ -75,7 +75,7 @@ struct Open {
 pub struct JsonReport<W> {
     out: W,
     payload: Payload,
-    text: JsonText,
+    text: JsonText<Spaced>,
     /// The exchanges of the capture that is read.
     spool: Spool,
     open: HashMap<ExchangeId, Open, RandomState>,
@@ -102,7 +102,7 @@ impl<W: Write> JsonReport<W> {
         Self {
             out,
             payload,
-            text: JsonText::new(Style::Spaced),
+            text: JsonText::new(),
             spool: Spool::new(),
             open: HashMap::default(),
             least: None,
@@ -158,23 +158,20 @@ impl<W: Write> JsonReport<W> {
         }
         let text = &mut self.text;
         text.next_line(10);
-        text.name(key!("expect"), end.head.expect.map(Expect::name));
+        text.maybe_name(key!("expect"), end.head.expect.map(Expect::name));
         text.next_line(10);
-        text.key(key!("events"));
-        text.raw("[");
+        text.open_list(key!("events"));
         self.put(Part::Expect.of(id))?;
         self.close_list(10, lists.events);
         let text = &mut self.text;
         text.next_line(10);
-        text.name(key!("verdict"), Some(end.verdict.name()));
+        text.name(key!("verdict"), end.verdict.name());
         text.next_line(10);
-        text.key(key!("violations"));
-        text.raw("[");
+        text.open_list(key!("violations"));
         self.put(Part::Verdict.of(id))?;
         self.close_list(10, lists.violations);
         self.text.next_line(10);
-        self.text.key(key!("hints"));
-        self.text.raw("[");
+        self.text.open_list(key!("hints"));
         for (place, hint) in end.hints.iter().enumerate() {
             self.element(12, place > 0);
             members::hint(&mut self.text, hint);
@@ -184,8 +181,7 @@ impl<W: Write> JsonReport<W> {
         self.text.next_line(10);
         members::timing(&mut self.text, end.timing.as_ref());
         self.text.next_line(10);
-        self.text.key(key!("lints"));
-        self.text.raw("[");
+        self.text.open_list(key!("lints"));
         self.put(Part::Hints.of(id))?;
         self.close_list(10, lists.lints);
         self.text.line(8);
@@ -202,10 +198,10 @@ impl<W: Write> JsonReport<W> {
         text.maybe_number(key!("stream"), end.head.id.stream.map(|stream| stream.0));
         members::endpoints(text, &end.head);
         text.next_line(10);
-        text.key(key!("request"));
         if !side_is_there(end.head.request.is_some(), end.request_body.as_ref(), chunks) {
-            return text.raw("null");
+            return text.null(key!("request"));
         }
+        text.key(key!("request"));
         let unseen = Default::default();
         let request = end.head.request.as_ref().unwrap_or(&unseen);
         text.open();
@@ -225,10 +221,10 @@ impl<W: Write> JsonReport<W> {
         }
         let text = &mut self.text;
         text.next_line(10);
-        text.key(key!("response"));
         if !side_is_there(end.head.response.is_some(), end.response_body.as_ref(), lists.response_chunks) {
-            return text.raw("null");
+            return text.null(key!("response"));
         }
+        text.key(key!("response"));
         let unseen = Default::default();
         let response = end.head.response.as_ref().unwrap_or(&unseen);
         text.open();
@@ -254,8 +250,7 @@ impl<W: Write> JsonReport<W> {
         if chunks {
             text.next_line(14);
         }
-        text.key(key!("chunks"));
-        text.raw("[");
+        text.open_list(key!("chunks"));
     }
 
     /// A body from behind its chunks on, and the end of its message.
@@ -282,7 +277,7 @@ impl<W: Write> JsonReport<W> {
         if members {
             self.text.line(indent);
         }
-        self.text.raw("]");
+        self.text.close_list();
     }
 
     fn capture_end(&mut self, capture: &CaptureEnd) -> io::Result<()> {
@@ -292,13 +287,13 @@ impl<W: Write> JsonReport<W> {
         text.line(4);
         text.open();
         text.line(6);
-        text.text(key!("path"), Some(&capture.path));
+        text.text(key!("path"), &capture.path);
         if !capture.parts.is_empty() {
             text.next_line(6);
             text.texts(key!("parts"), &capture.parts);
         }
         text.next_line(6);
-        text.name(key!("format"), capture.format.map(|format| format.name()));
+        text.maybe_name(key!("format"), capture.format.map(|format| format.name()));
         text.next_line(6);
         text.texts(key!("link_types"), &capture.link_types);
         text.next_line(6);
@@ -308,8 +303,7 @@ impl<W: Write> JsonReport<W> {
         text.next_line(6);
         text.time(key!("last_time"), capture.last_time);
         text.next_line(6);
-        text.key(key!("problems"));
-        text.raw("[");
+        text.open_list(key!("problems"));
         for (place, problem) in capture.problems.iter().enumerate() {
             self.element(8, place > 0);
             members::problem(&mut self.text, problem);
@@ -320,8 +314,7 @@ impl<W: Write> JsonReport<W> {
         text.next_line(6);
         members::other_streams(text, &capture.other_streams);
         text.next_line(6);
-        text.key(key!("exchanges"));
-        text.raw("[");
+        text.open_list(key!("exchanges"));
         let mut before = Vec::new();
         text.pass_on(&mut |octets| {
             before.extend_from_slice(octets);
@@ -419,19 +412,18 @@ impl<W: Write> Report for JsonReport<W> {
         let text = &mut self.text;
         text.open();
         text.line(2);
-        text.name(key!("schema"), Some(members::SCHEMA));
+        text.name(key!("schema"), members::SCHEMA);
         text.next_line(2);
-        text.name(key!("version"), Some(env!("CARGO_PKG_VERSION")));
+        text.name(key!("version"), env!("CARGO_PKG_VERSION"));
         text.next_line(2);
-        text.name(key!("verdict"), Some(conclusion.outcome.name()));
+        text.name(key!("verdict"), conclusion.outcome.name());
         text.next_line(2);
         text.key(key!("summary"));
         text.open();
         members::summary(text, conclusion);
         text.close();
         text.next_line(2);
-        text.key(key!("captures"));
-        text.raw("[");
+        text.open_list(key!("captures"));
         let out = &mut self.out;
         text.pass_on(&mut |octets| out.write_all(octets))?;
         self.done.seek(SeekFrom::Start(0))?;

@@ -10,24 +10,32 @@ use std::io::{self, Write};
 use foldhash::fast::RandomState;
 
 use super::json::members;
-use super::json::text::{JsonText, Style, key};
+use super::json::text::{Compact, JsonText, key};
 use crate::http::Side;
+use crate::report::buffer::Constant;
 use crate::report::payload::Payload;
 use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, Report};
+
+/// How a line begins that is a record of this name.
+macro_rules! record {
+    ($name:literal) => {
+        const { &Constant::new(concat!("{\"record\":\"", $name, "\"")) }
+    };
+}
 
 /// Writes a JSON object a line.
 #[derive(Debug)]
 pub struct JsonlReport<W> {
     out: W,
     payload: Payload,
-    text: JsonText,
+    text: JsonText<Compact>,
     /// The path of the capture that is read, as a JSON string.
     capture: String,
     /// The exchange that came last, and what is expected of it: records of one
     /// exchange come in runs.
     last: Option<(ExchangeId, Option<Expect>)>,
     /// What every record of that exchange says of it, behind the record's name.
-    place: JsonText,
+    place: JsonText<Compact>,
     /// What is expected of the exchanges that haven't ended.
     open: HashMap<ExchangeId, Option<Expect>, RandomState>,
 }
@@ -39,97 +47,99 @@ impl<W: Write> JsonlReport<W> {
         Self {
             out,
             payload,
-            text: JsonText::new(Style::Compact),
+            text: JsonText::new(),
             capture: String::new(),
             last: None,
-            place: JsonText::new(Style::Compact),
+            place: JsonText::new(),
             open: HashMap::default(),
         }
     }
 
-    fn begin(&mut self, record: &str) {
-        self.text.open();
-        self.text.name(key!("record"), Some(record));
+    /// Begins a record of the capture.
+    fn begin(&mut self, record: &'static Constant) {
+        self.text.constant(record);
         self.text.literal(key!("capture"), &self.capture);
     }
 
     /// Begins a record of an exchange, of which the return value tells what is
     /// expected.
-    fn begin_in(&mut self, record: &str, id: ExchangeId) -> Option<Expect> {
+    #[inline]
+    fn begin_in(&mut self, record: &'static Constant, id: ExchangeId) -> Option<Expect> {
         let expect = match self.last {
             Some((last, expect)) if last == id => expect,
-            _ => {
-                let place = &mut self.place;
-                place.clear();
-                place.raw("\"");
-                place.literal(key!("capture"), &self.capture);
-                place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
-                place.number(key!("exchange"), id.index);
-                let expect = self.open.get(&id).copied().flatten();
-                self.last = Some((id, expect));
-                expect
-            }
+            _ => self.turn_to(id),
         };
-        self.text.raw("{\"record\":\"");
-        self.text.raw(record);
+        self.text.constant(record);
         self.text.append(&self.place);
         expect
     }
 
+    /// Turns to another exchange, of which the return value tells what is
+    /// expected.
+    fn turn_to(&mut self, id: ExchangeId) -> Option<Expect> {
+        let place = &mut self.place;
+        place.clear();
+        place.literal(key!("capture"), &self.capture);
+        place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
+        place.number(key!("exchange"), id.index);
+        let expect = self.open.get(&id).copied().flatten();
+        self.last = Some((id, expect));
+        expect
+    }
+
     fn end(&mut self) -> io::Result<()> {
-        self.text.close();
-        self.text.raw("\n");
+        self.text.close_line();
         self.text.pass_on(&mut |octets| self.out.write_all(octets))
     }
 
     fn capture(&mut self, path: &str) -> io::Result<()> {
         self.capture = serde_json::to_string(path)?;
         self.last = None;
-        self.begin("capture");
+        self.begin(record!("capture"));
         self.text.literal(key!("path"), &self.capture);
-        self.text.name(key!("schema"), Some(members::SCHEMA));
-        self.text.name(key!("version"), Some(env!("CARGO_PKG_VERSION")));
+        self.text.name(key!("schema"), members::SCHEMA);
+        self.text.name(key!("version"), env!("CARGO_PKG_VERSION"));
         self.end()
     }
 
     fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
         self.open.insert(head.id, head.expect);
         self.last = None;
-        self.begin_in("exchange", head.id);
+        self.begin_in(record!("exchange"), head.id);
         let text = &mut self.text;
         members::endpoints(text, head);
-        text.key(key!("request"));
         if let Some(request) = &head.request {
+            text.key(key!("request"));
             text.open();
             members::request_line(text, request);
             text.fields(key!("headers"), request.fields.as_deref());
             members::head_stamp(text, head.id, request.stamp);
             text.close();
         } else {
-            text.raw("null");
+            text.null(key!("request"));
         }
-        text.key(key!("response"));
         if let Some(response) = &head.response {
+            text.key(key!("response"));
             text.open();
             members::status_line(text, response);
             text.fields(key!("headers"), response.fields.as_deref());
             members::head_stamp(text, head.id, response.stamp);
             text.key(key!("body"));
             text.open();
-            text.name(key!("framing"), head.framing.map(members::framing));
+            text.maybe_name(key!("framing"), head.framing.map(members::framing));
             text.close();
             text.close();
         } else {
-            text.raw("null");
+            text.null(key!("response"));
         }
-        text.name(key!("expect"), head.expect.map(Expect::name));
+        text.maybe_name(key!("expect"), head.expect.map(Expect::name));
         self.end()
     }
 
     fn exchange_end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
         let id = end.head.id;
         self.open.remove(&id);
-        self.begin_in("end", id);
+        self.begin_in(record!("end"), id);
         self.last = None;
         let text = &mut self.text;
         if end.response_body.is_some() {
@@ -137,20 +147,16 @@ impl<W: Write> JsonlReport<W> {
             members::last_chunk(text, id, end.response_body.as_ref());
             members::trailers(text, end.response_body.as_ref());
         } else {
-            for key in [
-                key!("framing"),
-                key!("size"),
-                key!("end"),
-                key!("joined"),
-                key!("skipped"),
-                key!("last_chunk"),
-                key!("trailers"),
-            ] {
-                text.literal(key, "null");
-            }
+            text.null(key!("framing"));
+            text.null(key!("size"));
+            text.null(key!("end"));
+            text.null(key!("joined"));
+            text.null(key!("skipped"));
+            text.null(key!("last_chunk"));
+            text.null(key!("trailers"));
         }
-        text.key(key!("request_body"));
         if let Some(body) = &end.request_body {
+            text.key(key!("request_body"));
             text.open();
             members::body(text, Some(body));
             text.number(key!("chunks"), body.chunks);
@@ -158,33 +164,28 @@ impl<W: Write> JsonlReport<W> {
             members::trailers(text, Some(body));
             text.close();
         } else {
-            text.raw("null");
+            text.null(key!("request_body"));
         }
-        text.name(key!("verdict"), Some(end.verdict.name()));
+        text.name(key!("verdict"), end.verdict.name());
         let tally = &end.tally;
         text.number(key!("chunks"), tally.chunks());
         text.number(key!("events"), end.events);
         text.number(key!("violations"), end.violations);
         text.number(key!("lints"), end.lints);
-        for (key, count) in [
-            (key!("one"), tally.one),
-            (key!("several"), tally.several),
-            (key!("part"), tally.part),
-            (key!("mixed"), tally.mixed),
-            (key!("invalid"), tally.invalid),
-            (key!("unverified"), tally.unverified),
-            (key!("unchecked"), tally.unchecked),
-        ] {
-            text.number(key, count);
-        }
-        text.key(key!("hints"));
-        text.raw("[");
+        text.number(key!("one"), tally.one);
+        text.number(key!("several"), tally.several);
+        text.number(key!("part"), tally.part);
+        text.number(key!("mixed"), tally.mixed);
+        text.number(key!("invalid"), tally.invalid);
+        text.number(key!("unverified"), tally.unverified);
+        text.number(key!("unchecked"), tally.unchecked);
+        text.open_list(key!("hints"));
         for hint in &end.hints {
             text.element();
             members::hint(text, hint);
             text.close();
         }
-        text.raw("]");
+        text.close_list();
         members::timing(text, end.timing.as_ref());
         self.end()
     }
@@ -192,16 +193,16 @@ impl<W: Write> JsonlReport<W> {
     fn capture_end(&mut self, capture: &CaptureEnd) -> io::Result<()> {
         self.open.clear();
         for problem in &capture.problems {
-            self.begin("problem");
+            self.begin(record!("problem"));
             members::problem(&mut self.text, problem);
             self.end()?;
         }
-        self.begin("capture_end");
+        self.begin(record!("capture_end"));
         let text = &mut self.text;
         if !capture.parts.is_empty() {
             text.texts(key!("parts"), &capture.parts);
         }
-        text.name(key!("format"), capture.format.map(|format| format.name()));
+        text.maybe_name(key!("format"), capture.format.map(|format| format.name()));
         text.texts(key!("link_types"), &capture.link_types);
         text.number(key!("packets"), capture.packets);
         text.time(key!("first_time"), capture.first_time);
@@ -217,26 +218,26 @@ impl<W: Write> Report for JsonlReport<W> {
             Finding::Capture(path) => self.capture(path),
             Finding::Exchange(head) => self.exchange(head),
             Finding::Event(id, event) => {
-                let expect = self.begin_in("event", *id);
+                let expect = self.begin_in(record!("event"), *id);
                 members::event(&mut self.text, event, expect);
                 self.end()
             }
             Finding::Chunk(chunk) => {
-                self.begin_in("chunk", chunk.exchange);
+                self.begin_in(record!("chunk"), chunk.exchange);
                 if chunk.side == Side::Request {
-                    self.text.name(key!("side"), Some("request"));
+                    self.text.name(key!("side"), "request");
                 }
                 let out = &mut self.out;
                 members::chunk(&mut self.text, chunk, self.payload, &mut |octets| out.write_all(octets))?;
                 self.end()
             }
             Finding::Violation(violation) => {
-                self.begin_in("violation", violation.exchange);
+                self.begin_in(record!("violation"), violation.exchange);
                 members::violation(&mut self.text, violation);
                 self.end()
             }
             Finding::Lint(lint) => {
-                self.begin_in("lint", lint.exchange);
+                self.begin_in(record!("lint"), lint.exchange);
                 members::lint(&mut self.text, lint);
                 self.end()
             }
@@ -246,9 +247,8 @@ impl<W: Write> Report for JsonlReport<W> {
     }
 
     fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
-        self.text.open();
-        self.text.name(key!("record"), Some("summary"));
-        self.text.name(key!("verdict"), Some(conclusion.outcome.name()));
+        self.text.constant(record!("summary"));
+        self.text.name(key!("verdict"), conclusion.outcome.name());
         members::summary(&mut self.text, conclusion);
         self.end()?;
         self.out.flush()

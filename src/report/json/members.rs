@@ -3,8 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
-use super::text::{JsonText, Sink, key};
-use crate::chunk::{Run, frames};
+use super::text::{JsonText, Sink, Style, key};
+use crate::chunk::{Run, extensions, frames, size_digits};
 use crate::event::Kind;
 use crate::hints::Hint;
 use crate::hints::pace::Timing;
@@ -38,17 +38,20 @@ fn seen(id: ExchangeId, stamp: Option<Stamp>) -> Option<Stamp> {
 }
 
 /// A chunk's members. Its payload, if long, goes to `sink` in pieces.
-pub(crate) fn chunk(
-    text: &mut JsonText,
+pub(crate) fn chunk<S: Style>(
+    text: &mut JsonText<S>,
     judged: &JudgedChunk,
     payload: Payload,
     sink: Sink<'_>,
 ) -> io::Result<()> {
     let (id, chunk) = (judged.exchange, &judged.chunk);
     text.number(key!("index"), chunk.index);
-    text.name(key!("size_hex"), Some(chunk.size_hex()).filter(|_| chunk.message.is_none()));
+    match chunk.message {
+        None => text.digits(key!("size_hex"), size_digits(&chunk.size_line)),
+        Some(_) => text.null(key!("size_hex")),
+    }
     text.number(key!("size"), chunk.size);
-    text.text(key!("extensions"), chunk.extensions().as_deref());
+    text.maybe_text(key!("extensions"), chunk.extensions().as_deref());
     text.number(key!("offset"), chunk.offset);
     text.number(key!("received"), chunk.received);
     trail(text, id, &chunk.trail);
@@ -67,16 +70,14 @@ pub(crate) fn chunk(
     if let Some(message) = chunk.message {
         text.key(key!("message"));
         text.open();
-        text.name(key!("opcode"), Some(if message.text { "text" } else { "binary" }));
+        text.name(key!("opcode"), if message.text { "text" } else { "binary" });
         text.number(key!("frames"), message.frames);
         text.close();
     }
-    text.name(key!("verdict"), Some(judged.verdict.name()));
+    text.name(key!("verdict"), judged.verdict.name());
     match &judged.verdict {
-        Verdict::Invalid(fault) => text.text(key!("reason"), Some(&fault.message)),
-        Verdict::Unverified(reason) | Verdict::Unchecked(Some(reason)) => {
-            text.text(key!("reason"), Some(reason))
-        }
+        Verdict::Invalid(fault) => text.text(key!("reason"), &fault.message),
+        Verdict::Unverified(reason) | Verdict::Unchecked(Some(reason)) => text.text(key!("reason"), reason),
         Verdict::One | Verdict::Several | Verdict::Part | Verdict::Mixed | Verdict::Unchecked(None) => {}
     }
     text.numbers(key!("events"), judged.events.iter().map(|event| event.index));
@@ -84,14 +85,19 @@ pub(crate) fn chunk(
 }
 
 /// What is shown of `octets` octets, and how it is written.
-fn shown(text: &mut JsonText, excerpt: Option<Excerpt<'_>>, octets: u64, sink: Sink<'_>) -> io::Result<()> {
+fn shown<S: Style>(
+    text: &mut JsonText<S>,
+    excerpt: Option<Excerpt<'_>>,
+    octets: u64,
+    sink: Sink<'_>,
+) -> io::Result<()> {
     let Some(excerpt) = excerpt else {
-        text.literal(key!("payload"), "null");
-        text.literal(key!("encoding"), "null");
+        text.null(key!("payload"));
+        text.null(key!("encoding"));
         return Ok(());
     };
     text.payload(key!("payload"), excerpt, sink)?;
-    text.name(key!("encoding"), Some(excerpt.encoding()));
+    text.name(key!("encoding"), excerpt.encoding());
     if excerpt.is_cut(octets) {
         text.literal(key!("payload_cut"), "true");
     }
@@ -99,7 +105,7 @@ fn shown(text: &mut JsonText, excerpt: Option<Excerpt<'_>>, octets: u64, sink: S
 }
 
 /// The frames of some runs: ascending, without duplicates; none for raw HTTP.
-fn trail(text: &mut JsonText, id: ExchangeId, trail: &[Run]) {
+fn trail<S: Style>(text: &mut JsonText<S>, id: ExchangeId, trail: &[Run]) {
     if id.stream.is_none() {
         return text.literal(key!("frames"), "[]");
     }
@@ -122,20 +128,20 @@ fn trail(text: &mut JsonText, id: ExchangeId, trail: &[Run]) {
 }
 
 /// An event's members; `id` and `data` only for kinds that have them.
-pub(crate) fn event(text: &mut JsonText, event: &Event, expect: Option<Expect>) {
+pub(crate) fn event<S: Style>(text: &mut JsonText<S>, event: &Event, expect: Option<Expect>) {
     let summary = &event.summary;
     text.number(key!("index"), event.index);
-    text.text(key!("type"), summary.event_type.as_deref());
-    text.text(key!("api_version"), summary.api_version.as_deref());
-    text.text(key!("kind"), summary.kind.as_deref());
-    text.text(key!("namespace"), summary.namespace.as_deref());
-    text.text(key!("name"), summary.name.as_deref());
-    text.text(key!("resource_version"), summary.resource_version.as_deref());
+    text.maybe_text(key!("type"), summary.event_type.as_deref());
+    text.maybe_text(key!("api_version"), summary.api_version.as_deref());
+    text.maybe_text(key!("kind"), summary.kind.as_deref());
+    text.maybe_text(key!("namespace"), summary.namespace.as_deref());
+    text.maybe_text(key!("name"), summary.name.as_deref());
+    text.maybe_text(key!("resource_version"), summary.resource_version.as_deref());
     if let Some(Expect::Kind(kind @ (Kind::Sse | Kind::Json | Kind::Ndjson))) = expect {
         if kind == Kind::Sse {
-            text.text(key!("id"), summary.id.as_deref());
+            text.maybe_text(key!("id"), summary.id.as_deref());
         }
-        text.text(key!("data"), summary.data.as_deref());
+        text.maybe_text(key!("data"), summary.data.as_deref());
     }
     text.number(key!("offset"), event.offset);
     text.number(key!("size"), event.size);
@@ -144,85 +150,76 @@ pub(crate) fn event(text: &mut JsonText, event: &Event, expect: Option<Expect>) 
 }
 
 /// A violation's members; `side` only where it is the request's.
-pub(crate) fn violation(text: &mut JsonText, violation: &Violation) {
-    text.name(key!("code"), Some(violation.code.name()));
+pub(crate) fn violation<S: Style>(text: &mut JsonText<S>, violation: &Violation) {
+    text.name(key!("code"), violation.code.name());
     text.maybe_number(key!("chunk"), violation.chunk);
     text.maybe_number(key!("frame"), violation.frame.map(|frame| frame.get()));
-    text.text(key!("message"), Some(&violation.message));
+    text.text(key!("message"), &violation.message);
     if violation.side == Side::Request {
-        text.name(key!("side"), Some("request"));
+        text.name(key!("side"), "request");
     }
 }
 
 /// A lint's members.
-pub(crate) fn lint(text: &mut JsonText, lint: &Lint) {
-    text.name(key!("code"), Some(lint.code.name()));
+pub(crate) fn lint<S: Style>(text: &mut JsonText<S>, lint: &Lint) {
+    text.name(key!("code"), lint.code.name());
     text.maybe_number(key!("chunk"), lint.chunk);
     text.maybe_number(key!("frame"), lint.frame.map(|frame| frame.get()));
     text.maybe_number(key!("event"), lint.event);
-    text.text(key!("message"), Some(&lint.message));
+    text.text(key!("message"), &lint.message);
     text.literal(key!("denied"), if lint.denied { "true" } else { "false" });
 }
 
 /// A hint's members.
-pub(crate) fn hint(text: &mut JsonText, hint: &Hint) {
-    text.name(key!("code"), Some(hint.cause.name()));
+pub(crate) fn hint<S: Style>(text: &mut JsonText<S>, hint: &Hint) {
+    text.name(key!("code"), hint.cause.name());
     text.numbers(key!("chunks"), hint.chunks.iter().copied());
     text.number(key!("count"), hint.count);
-    text.text(key!("message"), Some(&hint.message));
-    text.text(key!("advice"), Some(hint.cause.advice()));
+    text.text(key!("message"), &hint.message);
+    text.text(key!("advice"), hint.cause.advice());
 }
 
 /// How a stream flows in time, as a member.
-pub(crate) fn timing(text: &mut JsonText, timing: Option<&Timing>) {
+pub(crate) fn timing<S: Style>(text: &mut JsonText<S>, timing: Option<&Timing>) {
+    let Some(timing) = timing else {
+        return text.null(key!("timing"));
+    };
     text.key(key!("timing"));
-    let Some(timing) = timing else { return text.raw("null") };
     text.open();
-    let first = timing.time_to_first_event.map_or_else(|| "null".to_owned(), seconds);
-    text.literal(key!("time_to_first_event"), &first);
-    let longest = timing.longest_gap.map_or_else(|| "null".to_owned(), |(nanos, _)| seconds(nanos));
-    text.literal(key!("longest_gap"), &longest);
+    text.seconds(key!("time_to_first_event"), timing.time_to_first_event);
+    text.seconds(key!("longest_gap"), timing.longest_gap.map(|(nanos, _)| nanos));
     text.maybe_number(key!("longest_gap_before"), timing.longest_gap.map(|(_, chunk)| chunk));
     text.number(key!("pauses"), timing.pauses);
     text.number(key!("singles"), timing.singles);
     text.number(key!("bursts"), timing.bursts);
-    text.name(key!("buffered"), Some(timing.buffered.name()));
-    text.text(key!("message"), Some(&timing.answer()));
+    text.name(key!("buffered"), timing.buffered.name());
+    text.text(key!("message"), &timing.answer());
     text.close();
 }
 
-/// Nanoseconds as a JSON number of seconds, exact.
-fn seconds(nanos: i128) -> String {
-    let sign = if nanos < 0 { "-" } else { "" };
-    let nanos = nanos.unsigned_abs();
-    let text = format!("{sign}{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 /// A problem's members.
-pub(crate) fn problem(text: &mut JsonText, problem: &Problem) {
-    text.name(key!("code"), Some(problem.code));
+pub(crate) fn problem<S: Style>(text: &mut JsonText<S>, problem: &Problem) {
+    text.name(key!("code"), problem.code);
     text.maybe_number(key!("frame"), problem.frame.map(|frame| frame.get()));
-    text.text(key!("message"), Some(&problem.message));
+    text.text(key!("message"), &problem.message);
     text.maybe_number(key!("stream"), problem.stream.map(|stream| stream.0));
     text.number(key!("count"), problem.count);
 }
 
 /// A list of streams that aren't HTTP/1, as a member.
-pub(crate) fn other_streams(text: &mut JsonText, streams: &[OtherStream]) {
-    text.key(key!("other_streams"));
-    text.raw("[");
+pub(crate) fn other_streams<S: Style>(text: &mut JsonText<S>, streams: &[OtherStream]) {
+    text.open_list(key!("other_streams"));
     for other in streams {
         text.element();
         text.number(key!("stream"), other.stream.0);
-        text.name(key!("protocol"), Some(protocol(other.protocol)));
+        text.name(key!("protocol"), protocol(other.protocol));
         text.close();
     }
-    text.raw("]");
+    text.close_list();
 }
 
 /// An exchange's number on its stream, and its endpoints.
-pub(crate) fn endpoints(text: &mut JsonText, head: &ExchangeHead) {
+pub(crate) fn endpoints<S: Style>(text: &mut JsonText<S>, head: &ExchangeHead) {
     let seen = |end: Option<SocketAddr>| end.filter(|_| head.id.stream.is_some());
     text.number(key!("index"), head.id.index);
     text.address(key!("client"), seen(head.client));
@@ -230,62 +227,58 @@ pub(crate) fn endpoints(text: &mut JsonText, head: &ExchangeHead) {
 }
 
 /// A request's start line.
-pub(crate) fn request_line(text: &mut JsonText, request: &RequestHead) {
-    text.text(key!("method"), request.method.as_deref());
-    text.text(key!("target"), request.target.as_deref());
-    text.text(key!("version"), request.version.as_deref());
+pub(crate) fn request_line<S: Style>(text: &mut JsonText<S>, request: &RequestHead) {
+    text.maybe_text(key!("method"), request.method.as_deref());
+    text.maybe_text(key!("target"), request.target.as_deref());
+    text.maybe_text(key!("version"), request.version.as_deref());
 }
 
 /// A response's start line.
-pub(crate) fn status_line(text: &mut JsonText, response: &ResponseHead) {
+pub(crate) fn status_line<S: Style>(text: &mut JsonText<S>, response: &ResponseHead) {
     text.maybe_number(key!("status"), response.status.map(u64::from));
-    text.text(key!("reason"), response.reason.as_deref());
-    text.text(key!("version"), response.version.as_deref());
+    text.maybe_text(key!("reason"), response.reason.as_deref());
+    text.maybe_text(key!("version"), response.version.as_deref());
 }
 
 /// The frame and time of a head.
-pub(crate) fn head_stamp(text: &mut JsonText, id: ExchangeId, stamp: Option<Stamp>) {
+pub(crate) fn head_stamp<S: Style>(text: &mut JsonText<S>, id: ExchangeId, stamp: Option<Stamp>) {
     let stamp = seen(id, stamp);
     text.maybe_number(key!("frame"), stamp.map(|stamp| stamp.frame.get()));
     text.time(key!("time"), stamp.and_then(|stamp| stamp.at));
 }
 
 /// A body's members before its chunks.
-pub(crate) fn body(text: &mut JsonText, body: Option<&Body>) {
+pub(crate) fn body<S: Style>(text: &mut JsonText<S>, body: Option<&Body>) {
     let body = body.unwrap_or(&UNKNOWN_BODY);
-    text.name(key!("framing"), body.framing.map(framing));
+    text.maybe_name(key!("framing"), body.framing.map(framing));
     text.number(key!("size"), body.size);
-    text.name(key!("end"), Some(end(body.end)));
+    text.name(key!("end"), end(body.end));
     text.literal(key!("joined"), if body.joined.is_some() { "true" } else { "false" });
     text.number(key!("skipped"), body.joined.unwrap_or(0));
 }
 
 /// A body's last chunk, as a member.
-pub(crate) fn last_chunk(text: &mut JsonText, id: ExchangeId, body: Option<&Body>) {
-    let last = body.and_then(|body| body.last_chunk.as_ref());
+pub(crate) fn last_chunk<S: Style>(text: &mut JsonText<S>, id: ExchangeId, body: Option<&Body>) {
+    let Some(last) = body.and_then(|body| body.last_chunk.as_ref()) else {
+        return text.null(key!("last_chunk"));
+    };
     text.key(key!("last_chunk"));
-    if let Some(last) = last {
-        text.open();
-        let digits = last.size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
-        let digits = last.size_line.get(..digits).and_then(|digits| std::str::from_utf8(digits).ok());
-        text.name(key!("size_hex"), Some(digits.unwrap_or_default()));
-        text.text(key!("extensions"), crate::chunk::extensions(&last.size_line).as_deref());
-        trail(text, id, &last.trail);
-        text.time(key!("time"), seen(id, Some(last.last)).and_then(|stamp| stamp.at));
-        text.close();
-    } else {
-        text.raw("null");
-    }
+    text.open();
+    text.digits(key!("size_hex"), size_digits(&last.size_line));
+    text.maybe_text(key!("extensions"), extensions(&last.size_line).as_deref());
+    trail(text, id, &last.trail);
+    text.time(key!("time"), seen(id, Some(last.last)).and_then(|stamp| stamp.at));
+    text.close();
 }
 
 /// A body's trailer fields, as a member.
-pub(crate) fn trailers(text: &mut JsonText, body: Option<&Body>) {
+pub(crate) fn trailers<S: Style>(text: &mut JsonText<S>, body: Option<&Body>) {
     let last = body.and_then(|body| body.last_chunk.as_ref());
     text.fields(key!("trailers"), Some(last.map_or(&[], |last| last.trailers.as_slice())));
 }
 
 /// The counts over all captures.
-pub(crate) fn summary(text: &mut JsonText, conclusion: &Conclusion) {
+pub(crate) fn summary<S: Style>(text: &mut JsonText<S>, conclusion: &Conclusion) {
     let totals = &conclusion.totals;
     text.number(key!("captures"), totals.captures);
     text.number(key!("packets"), totals.packets);
