@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 
 use super::exchanges::Exchanges;
 use super::half::{Departure, Half, OpenBody, Reading};
-use super::head::{Head, HeadStep};
+use super::head::{Head, HeadStep, Place};
+use super::recent::{Recent, Request, Response, Whole};
 use super::search::Search;
 use super::start_line::foreign;
 use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, Side};
@@ -37,6 +38,7 @@ pub struct Connection {
     pub(super) foreign: bool,
     /// Whether any octet was seen.
     octets: bool,
+    recent: Recent,
     pub(super) bounds: Bounds,
 }
 
@@ -110,6 +112,7 @@ impl Connection {
             inner: Inner::Unread,
             foreign: false,
             octets: false,
+            recent: Recent::default(),
             bounds: Bounds {
                 head: limits.head,
                 size_line: limits.size_line,
@@ -119,6 +122,12 @@ impl Connection {
                 keep_payload: keep_payload.min(limits.payload),
             },
         }
+    }
+
+    /// Lends it the heads that were read last on other connections, or takes
+    /// them back: what one has goes to the other. What is told is the same.
+    pub(crate) fn lend(&mut self, recent: &mut Recent) {
+        mem::swap(&mut self.recent, recent);
     }
 
     /// Takes the next item of the stream.
@@ -175,22 +184,17 @@ impl Connection {
                     if lines > 0 {
                         blank.get_or_insert(piece.stamp);
                         pieces::skip(&mut piece, lines);
-                    } else {
-                        half.reading = Reading::Head(Box::new(Head::new(side, *blank)));
+                        continue;
+                    }
+                    let blank = *blank;
+                    if blank.is_some() || !self.head_in_one_piece(direction, &mut piece, sink) {
+                        self.half(direction).reading = Reading::Head(Box::new(Head::new(side, blank)));
                     }
                 }
                 Reading::Head(head) => match head.push(&mut piece, bounds.head) {
                     HeadStep::More => return,
                     HeadStep::StartLine(side) => self.start_line(direction, side, sink),
-                    HeadStep::Whole => {
-                        let tunnels = half.tunnels.len();
-                        self.whole_head(direction, sink);
-                        // What is left of the piece is the first of a tunnel.
-                        let opened = self.half(direction).tunnels.get(tunnels).copied();
-                        if let Some(index) = opened.filter(|_| !piece.bytes.is_empty()) {
-                            self.body_event(index, direction, BodyEvent::Data(piece.clone()), sink);
-                        }
-                    }
+                    HeadStep::Whole => self.collected_head(direction, &piece, sink),
                     HeadStep::TooLong if head.side().is_none() && side.is_none() => {
                         // So long a line, of something that nothing is known of.
                         self.not_http(Protocol::Other, sink);
@@ -246,6 +250,40 @@ impl Connection {
                 }
             }
         }
+    }
+
+    /// Reads a head that is all there, if it is: nothing of it need be kept.
+    fn head_in_one_piece(
+        &mut self,
+        direction: Direction,
+        piece: &mut Piece<'_>,
+        sink: &mut impl HttpSink,
+    ) -> bool {
+        if self.inner == Inner::Unknown {
+            // The start line tells first whether a tunnel is read.
+            return false;
+        }
+        let side = self.side(direction);
+        let Some((head, len)) = self.recent.read(&piece.bytes, piece.stamp, side, self.bounds.head) else {
+            return false;
+        };
+        pieces::skip(piece, len);
+        let place = Place { first: piece.stamp, last: piece.stamp, end: piece.at };
+        self.roles(if head.side() == Side::Request { direction } else { direction.reverse() }, sink);
+        self.whole_head(direction, head, place, piece, sink);
+        true
+    }
+
+    /// A head that was collected is whole; `rest` is what came behind it.
+    fn collected_head(&mut self, direction: Direction, rest: &Piece<'_>, sink: &mut impl HttpSink) {
+        let Some(head) = self.take_head(direction) else { return };
+        let Some(place) = head.place() else { return };
+        let head = match head.side() {
+            Some(Side::Request) => Whole::Request(Request::of(head.request())),
+            Some(Side::Response) => Whole::Response(Response::of(head.response())),
+            None => return,
+        };
+        self.whole_head(direction, head, place, rest, sink);
     }
 
     fn gap(&mut self, direction: Direction, gap: Gap, sink: &mut impl HttpSink) {

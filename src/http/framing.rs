@@ -6,7 +6,7 @@ use super::{Fields, Framing, RequestHead, ResponseHead};
 use crate::chunk::Lenience;
 
 /// What a head says of its body.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Delimiter {
     /// How the body is delimited, or why nobody can know.
     pub(super) framing: Result<Framing, String>,

@@ -63,10 +63,27 @@ pub(super) enum HeadStep {
 }
 
 /// What a head says, and where it leaves the grammar.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Said<T> {
     pub(super) head: Box<T>,
     pub(super) remarks: Remarks,
+}
+
+impl<T> Said<T> {
+    /// A head of which nothing is to be remarked.
+    pub(super) fn plain(head: T) -> Self {
+        Self { head: Box::new(head), remarks: Remarks::new() }
+    }
+}
+
+/// Where a head lies in its stream.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    /// The packets of its first octet and of its last one.
+    pub(super) first: Stamp,
+    pub(super) last: Stamp,
+    /// The offset behind its last octet.
+    pub(super) end: u64,
 }
 
 impl Head {
@@ -209,20 +226,16 @@ impl Head {
         self.parts.first().map(|part| part.at)
     }
 
-    /// The offset behind its last octet so far.
-    pub(super) fn end(&self) -> Option<u64> {
-        let part = self.parts.last()?;
-        Some(part.at.saturating_add(self.octets.len().saturating_sub(part.start) as u64))
-    }
-
     /// The packet of its first octet.
     pub(super) fn first(&self) -> Option<Stamp> {
         self.parts.first().map(|part| part.stamp)
     }
 
-    /// The packet of its last octet so far.
-    pub(super) fn last(&self) -> Option<Stamp> {
-        self.parts.last().map(|part| part.stamp)
+    /// Where its octets so far lie.
+    pub(super) fn place(&self) -> Option<Place> {
+        let (first, last) = (self.parts.first()?, self.parts.last()?);
+        let end = last.at.saturating_add(self.octets.len().saturating_sub(last.start) as u64);
+        Some(Place { first: first.stamp, last: last.stamp, end })
     }
 
     fn stamp_of(&self, offset: usize) -> Option<Stamp> {
@@ -232,34 +245,25 @@ impl Head {
     /// What its whole lines say of a request.
     pub(super) fn request(&self) -> Said<RequestHead> {
         let (line, fields, mut remarks) = self.lines();
-        let (method, rest) = line.split_once(' ').unwrap_or((&line, ""));
-        let (target, version) = rest.rsplit_once(' ').unwrap_or((rest, ""));
-        if target.contains(' ') {
+        let mut head = match self.side {
+            Some(_) => request(&line, fields),
+            None => RequestHead::default(),
+        };
+        head.stamp = self.first();
+        if head.target.as_ref().is_some_and(|target| target.contains(' ')) {
             remarks.extend(self.first().map(|stamp| (Lenience::SpaceInTarget, stamp)));
         }
-        let [method, target, version] = [method, target, version].map(|word| Some(SmolStr::new(word)));
-        let head = RequestHead { method, target, version, fields, stamp: self.first() };
-        let head = if self.side.is_some() {
-            head
-        } else {
-            RequestHead { stamp: self.first(), ..Default::default() }
-        };
         Said { head: Box::new(head), remarks }
     }
 
     /// What its whole lines say of a response.
     pub(super) fn response(&self) -> Said<ResponseHead> {
         let (line, fields, remarks) = self.lines();
-        let mut words = line.splitn(3, ' ');
-        let version = words.next().map(SmolStr::new);
-        let status = words.next().and_then(|status| status.parse().ok());
-        let reason = Some(words.next().unwrap_or_default().trim_end().into());
-        let head = ResponseHead { status, reason, version, fields, stamp: self.first() };
-        let head = if self.side.is_some() {
-            head
-        } else {
-            ResponseHead { stamp: self.first(), ..Default::default() }
+        let mut head = match self.side {
+            Some(_) => response(&line, fields),
+            None => ResponseHead::default(),
         };
+        head.stamp = self.first();
         Said { head: Box::new(head), remarks }
     }
 
@@ -279,4 +283,21 @@ impl Head {
             .filter_map(|(lenience, line)| Some((*lenience, self.stamp_of(start + line)?)));
         (line, Some(read.fields), blank.into_iter().chain(bare_lf).chain(others).collect())
     }
+}
+
+/// The request whose start line, without its end, is `line`.
+pub(super) fn request(line: &str, fields: Option<Fields>) -> RequestHead {
+    let (method, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let (target, version) = rest.rsplit_once(' ').unwrap_or((rest, ""));
+    let [method, target, version] = [method, target, version].map(|word| Some(SmolStr::new(word)));
+    RequestHead { method, target, version, fields, stamp: None }
+}
+
+/// The response whose start line, without its end, is `line`.
+pub(super) fn response(line: &str, fields: Option<Fields>) -> ResponseHead {
+    let mut words = line.splitn(3, ' ');
+    let version = words.next().map(SmolStr::new);
+    let status = words.next().and_then(|status| status.parse().ok());
+    let reason = Some(words.next().unwrap_or_default().trim_end().into());
+    ResponseHead { status, reason, version, fields, stamp: None }
 }

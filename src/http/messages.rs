@@ -7,12 +7,13 @@ use super::connection::{Connection, Inner};
 use super::exchanges::Answered;
 use super::framing::{self, Delimiter, Method};
 use super::half::{OpenBody, Reading};
-use super::head::{Head, Said};
+use super::head::{Head, Place, Said};
 use super::held::Part;
+use super::recent::{Request, Response, Whole};
 use super::search::{Found, Join};
 use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, RequestHead, Side};
 use crate::chunk::{FramingFault, Lenience};
-use crate::tcp::Direction;
+use crate::tcp::{Direction, Piece};
 use crate::units::Stamp;
 
 /// Tunnels within tunnels that are read: a client behind this many proxies.
@@ -35,57 +36,78 @@ impl Connection {
         self.roles(client, sink);
     }
 
-    /// A head is whole.
-    pub(super) fn whole_head(&mut self, direction: Direction, sink: &mut impl HttpSink) {
-        let Some(head) = self.take_head(direction) else {
-            return;
-        };
-        let (Some(first), Some(last)) = (head.first(), head.last()) else {
-            return;
-        };
-        match head.side() {
-            Some(Side::Request) => {
-                let said = head.request();
-                let delimiter = framing::of_request(&said.head);
-                let asks = framing::has_upgrade(said.head.fields.as_ref());
-                let method = Method::of(&said.head);
-                let index = self.request(said, sink);
-                if delimiter.framing == Ok(Framing::None) && (method == Method::Connect || asks) {
-                    // Whether octets follow depends on the response.
-                    if let Some(exchange) = self.exchanges.get_mut(index) {
-                        exchange.undecided = Some(last);
-                    }
-                    return;
-                }
-                self.body(index, direction, delimiter, &head, sink);
-            }
-            Some(Side::Response) => {
-                let said = head.response();
-                // RFC 9110 §15.2: interim responses precede the final one.
-                if said.head.status.is_some_and(|status| matches!(status, 100 | 102..=199)) {
-                    remark(&said.remarks, sink);
-                    self.exchanges.interim = Some(said.head);
-                    return;
-                }
-                let h2c = framing::upgrades_to(said.head.fields.as_ref(), "h2c");
-                remark(&said.remarks, sink);
-                let answered = self.answer(sink);
-                let delimiter = framing::of_response(&said.head, answered.method);
-                let index = answered.index;
-                sink.event(HttpEvent::Response { index, head: said.head });
-                if delimiter.framing == Ok(Framing::Tunnel) {
-                    if h2c {
-                        self.switch_to_http2(&answered, direction, first, sink);
-                    } else {
-                        self.tunnel(&answered, direction, sink);
-                    }
-                    return;
-                }
-                self.no_tunnel(&answered, direction, sink);
-                self.body(index, direction, delimiter, &head, sink);
-            }
-            None => {}
+    /// A head is whole; `rest` is what came behind it in its piece.
+    pub(super) fn whole_head(
+        &mut self,
+        direction: Direction,
+        head: Whole,
+        place: Place,
+        rest: &Piece<'_>,
+        sink: &mut impl HttpSink,
+    ) {
+        let tunnels = self.half(direction).tunnels.len();
+        match head {
+            Whole::Request(request) => self.whole_request(direction, request, place, sink),
+            Whole::Response(response) => self.whole_response(direction, response, place, sink),
         }
+        // What is left of the piece is the first of a tunnel.
+        let opened = self.half(direction).tunnels.get(tunnels).copied();
+        if let Some(index) = opened.filter(|_| !rest.bytes.is_empty()) {
+            self.body_event(index, direction, BodyEvent::Data(rest.clone()), sink);
+        }
+    }
+
+    fn whole_request(
+        &mut self,
+        direction: Direction,
+        request: Request,
+        place: Place,
+        sink: &mut impl HttpSink,
+    ) {
+        let Request { said, delimiter, upgrade } = request;
+        let method = Method::of(&said.head);
+        let index = self.request(said, sink);
+        if delimiter.framing == Ok(Framing::None) && (method == Method::Connect || upgrade) {
+            // Whether octets follow depends on the response.
+            if let Some(exchange) = self.exchanges.get_mut(index) {
+                exchange.undecided = Some(place.last);
+            }
+            return;
+        }
+        self.body(index, direction, delimiter, place, sink);
+    }
+
+    fn whole_response(
+        &mut self,
+        direction: Direction,
+        response: Response,
+        place: Place,
+        sink: &mut impl HttpSink,
+    ) {
+        let Response { said: Said { head, remarks }, delimiter, h2c } = response;
+        remark(&remarks, sink);
+        // RFC 9110 §15.2: interim responses precede the final one.
+        if head.status.is_some_and(|status| matches!(status, 100 | 102..=199)) {
+            self.exchanges.interim = Some(head);
+            return;
+        }
+        let answered = self.answer(sink);
+        let delimiter = match answered.method {
+            Method::Other => delimiter,
+            method => framing::of_response(&head, method),
+        };
+        let index = answered.index;
+        sink.event(HttpEvent::Response { index, head });
+        if delimiter.framing == Ok(Framing::Tunnel) {
+            if h2c {
+                self.switch_to_http2(&answered, direction, place.first, sink);
+            } else {
+                self.tunnel(&answered, direction, sink);
+            }
+            return;
+        }
+        self.no_tunnel(&answered, direction, sink);
+        self.body(index, direction, delimiter, place, sink);
     }
 
     /// A head ends before its empty line, since octets lack or since it is too
@@ -240,12 +262,10 @@ impl Connection {
         index: u64,
         direction: Direction,
         delimiter: Delimiter,
-        head: &Head,
+        place: Place,
         sink: &mut impl HttpSink,
     ) {
-        let (Some(first), Some(last)) = (head.first(), head.last()) else {
-            return;
-        };
+        let Place { first, last, end } = place;
         for lenience in delimiter.remarks {
             sink.event(HttpEvent::Lenient(lenience, first));
         }
@@ -255,7 +275,7 @@ impl Connection {
                 self.begin_body(index, direction, None, None, last, sink);
                 let fault = FramingFault { chunk: None, stamp: first, message };
                 self.end_body(direction, BodyEnd::Broken, Some(first), Some(fault), sink);
-                self.search(direction, head.end());
+                self.search(direction, Some(end));
             }
         }
     }

@@ -24,6 +24,7 @@ mod half;
 mod head;
 mod held;
 mod messages;
+mod recent;
 mod search;
 mod start_line;
 pub(crate) mod target;
@@ -41,6 +42,7 @@ use crate::units::Stamp;
 pub use crate::chunk::Fields;
 pub use connection::Connection;
 pub(crate) use framing::{members, upgrades_to};
+pub(crate) use recent::Recent;
 
 /// Receives what connections yield.
 pub trait HttpSink {

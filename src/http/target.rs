@@ -40,13 +40,13 @@ pub(crate) fn says_yes(target: &str, name: &str) -> bool {
 /// `watch=true` or `watch=1` in the query, or by a `/watch/` segment under
 /// `/api/` or `/apis/`.
 pub(crate) fn asks_for_watch(target: &str) -> bool {
-    let target = target.split('#').next().unwrap_or_default();
-    let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    if query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1")) {
+    let (target, _) = cut(target, b'#').unwrap_or((target, ""));
+    let (path, query) = cut(target, b'?').unwrap_or((target, ""));
+    if split(query, b'&').any(|pair| matches!(pair, "watch=true" | "watch=1")) {
         return true;
     }
     let mut under_api = false;
-    let mut segments = path.split('/').peekable();
+    let mut segments = split(path, b'/').peekable();
     while let Some(segment) = segments.next() {
         // `/watch/` has a slash behind it, so it isn't the last segment.
         if under_api && segment == "watch" && segments.peek().is_some() {
@@ -55,6 +55,28 @@ pub(crate) fn asks_for_watch(target: &str) -> bool {
         under_api |= matches!(segment, "api" | "apis");
     }
     false
+}
+
+/// The parts of a text before and behind the first of an ASCII character. Each
+/// exchange's target is looked through: `str::split_once` takes longer.
+fn cut(text: &str, at: u8) -> Option<(&str, &str)> {
+    let place = memchr::memchr(at, text.as_bytes())?;
+    Some((text.get(..place)?, text.get(place + 1..)?))
+}
+
+/// The parts of a text between ASCII characters, as `str::split` gives them.
+fn split(text: &str, at: u8) -> impl Iterator<Item = &str> {
+    let mut rest = Some(text);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        match cut(text, at) {
+            Some((part, behind)) => {
+                rest = Some(behind);
+                Some(part)
+            }
+            None => rest.take(),
+        }
+    })
 }
 
 /// Text with its percent-encoded octets and plus signs decoded.
@@ -87,6 +109,13 @@ pub(crate) fn decoded(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_split_as_by_the_standard_library() {
+        for text in ["", "&", "a", "a&b", "&a&&é&", "é&ü"] {
+            assert!(split(text, b'&').eq(text.split('&')), "{text:?}");
+        }
+    }
 
     #[test]
     fn paths_and_parameters_are_found_in_any_form_of_target() {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use crate::http::{Connection, HttpEvent, Protocol};
+use crate::http::{Connection, HttpEvent, Protocol, Recent};
 use crate::report::{ExchangeHead, ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
@@ -73,6 +73,19 @@ impl Conversation {
         }
         let talk = &mut self.talk;
         self.http.push(item, &mut |event: HttpEvent<'_>| talk.event(event, options, emit));
+    }
+
+    /// As [`Self::push`], with the heads that were read last on other streams.
+    pub(super) fn push_with(
+        &mut self,
+        recent: &mut Recent,
+        item: StreamItem<'_>,
+        options: &Options,
+        emit: &mut Emit<'_>,
+    ) {
+        self.http.lend(recent);
+        self.push(item, options, emit);
+        self.http.lend(recent);
     }
 
     /// How many exchanges the filters didn't select so far.

@@ -125,7 +125,8 @@ const NDJSON: [&str; 5] = [
 
 /// A content type without its parameters.
 fn media_type(content_type: &str) -> &str {
-    content_type.split(';').next().unwrap_or_default().trim()
+    let end = memchr::memchr(b';', content_type.as_bytes()).unwrap_or(content_type.len());
+    content_type.get(..end).unwrap_or_default().trim()
 }
 
 fn is_json(media_type: &str) -> bool {
@@ -193,7 +194,12 @@ fn message_codings(kind: Kind, response: &ResponseHead) -> Result<Vec<Coding>, S
 
 /// The encoding of a watch, by its content type.
 fn encoding(content_type: &str) -> Kind {
-    let media_type = media_type(content_type).to_ascii_lowercase();
+    let media_type = media_type(content_type);
+    if media_type.eq_ignore_ascii_case("application/json") {
+        // As nearly all are.
+        return Kind::Watch;
+    }
+    let media_type = media_type.to_ascii_lowercase();
     match () {
         () if media_type.contains("protobuf") => Kind::WatchProtobuf,
         () if media_type.contains("cbor") => Kind::WatchCbor,

@@ -35,93 +35,106 @@ pub(super) const WHOLE: [&str; 8] = ["key", "sig", "pwd", "pass", "auth", "jwt",
 const READ: [&str; 6] =
     ["location", "referer", "content-location", "link", "refresh", "sec-websocket-protocol"];
 
-/// Which letters a name has, in either case; what is none between them doesn't
-/// count, as it doesn't in the names of secret values.
+/// Which pairs of neighbours the letters and digits of a name make, in either
+/// case; what else is between them doesn't count, as it doesn't in the names of
+/// secret values. A pair has one of 64 places: some have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Letters(u32);
+struct Pairs {
+    pairs: u64,
+    last: u8,
+}
 
-impl Letters {
-    const NONE: Self = Self(0);
-    /// A digit, in place of a letter.
-    const DIGIT: u32 = 1;
-    /// What is beyond ASCII: it may be a letter or none.
-    const ANY: u32 = 1 << 31;
+impl Pairs {
+    const NONE: Self = Self { pairs: 0, last: 0 };
 
-    /// What each octet counts as.
+    /// What may be any letter: an octet of a character beyond ASCII, and `%`,
+    /// which begins an encoded one.
+    const ANY: u8 = 28;
+
+    /// What each octet counts as; 0 for what doesn't.
     #[expect(clippy::indexing_slicing, reason = "a constant: it is made while this is compiled")]
-    const OF: [u32; 256] = {
-        let mut of = [0; 256];
+    const CLASS: [u8; 256] = {
+        let mut class = [0; 256];
         let mut octet = 0;
-        while octet < of.len() {
-            of[octet] = match octet as u8 {
-                b'a'..=b'z' | b'A'..=b'Z' => 1 << (octet & 0x1f),
-                b'0'..=b'9' => Self::DIGIT,
-                0x80.. => Self::ANY,
+        while octet < class.len() {
+            class[octet] = match octet as u8 {
+                letter @ (b'a'..=b'z' | b'A'..=b'Z') => letter & 0x1f,
+                b'0'..=b'9' => 27,
+                b'%' | 0x80.. => Self::ANY,
                 _ => 0,
             };
             octet += 1;
         }
-        of
+        class
     };
 
-    #[expect(clippy::indexing_slicing, reason = "only constants are made with it, while this is compiled")]
-    const fn of(word: &str) -> u32 {
-        let octets = word.as_bytes();
-        let (mut letters, mut at) = (0, 0);
-        while at < octets.len() {
-            letters |= Self::OF[octets[at] as usize];
-            at += 1;
+    const fn add(&mut self, class: u8) {
+        match class {
+            0 => {}
+            Self::ANY => self.pairs = u64::MAX,
+            _ => {
+                self.pairs |= 1u64.wrapping_shl(self.last as u32 * 11 + class as u32);
+                self.last = class;
+            }
         }
-        letters
     }
 
-    fn add(&mut self, octet: u8) {
-        self.0 |= Self::OF.get(usize::from(octet)).copied().unwrap_or(Self::ANY);
+    fn of(name: &[u8]) -> Self {
+        let mut pairs = Self::NONE;
+        for octet in name {
+            pairs.add(Self::CLASS.get(usize::from(*octet)).copied().unwrap_or(Self::ANY));
+        }
+        pairs
     }
 
-    /// Whether a name of these letters may say that its value is secret.
+    /// Those of each of some words; with what begins a name, if they are names
+    /// as a `whole`.
+    #[expect(clippy::indexing_slicing, reason = "only constants are made with it, while this is compiled")]
+    const fn each<const COUNT: usize>(words: [&str; COUNT], whole: bool) -> [u64; COUNT] {
+        let mut all = [0; COUNT];
+        let mut place = 0;
+        while place < COUNT {
+            let word = words[place].as_bytes();
+            let (mut pairs, mut at) = (Self::NONE, 0);
+            if !whole {
+                (pairs.last, at) = (Self::CLASS[word[0] as usize], 1);
+            }
+            while at < word.len() {
+                pairs.add(Self::CLASS[word[at] as usize]);
+                at += 1;
+            }
+            all[place] = pairs.pairs;
+            place += 1;
+        }
+        all
+    }
+
+    /// Whether a name of these may say that its value is secret.
     fn are_telling(self) -> bool {
-        const PARTS: [u32; WITHIN.len()] = each(WITHIN);
-        const WHOLES: [u32; WHOLE.len()] = each(WHOLE);
+        const PARTS: [u64; WITHIN.len()] = Pairs::each(WITHIN, false);
+        const WHOLES: [u64; WHOLE.len()] = Pairs::each(WHOLE, true);
         // Without branches: the compiler compares several at once.
-        let part = PARTS.iter().fold(false, |found, word| found | (self.0 & word == *word));
-        let whole = WHOLES.iter().fold(false, |found, word| found | (self.0 == *word));
-        part | whole | (self.0 & Self::ANY != 0)
+        let part = PARTS.iter().fold(false, |found, word| found | (self.pairs & word == *word));
+        WHOLES.iter().fold(part, |found, word| found | (self.pairs == *word))
     }
 
-    /// Whether a field's name of these letters may be one that is read in a
-    /// way of its own.
+    /// Whether a field's name of these may be one that is read in a way of its
+    /// own.
     fn are_of_read(self) -> bool {
-        const WORDS: [u32; READ.len()] = each(READ);
-        WORDS.iter().fold(false, |found, word| found | (self.0 == *word))
+        const WORDS: [u64; READ.len()] = Pairs::each(READ, true);
+        WORDS.iter().fold(self.pairs == u64::MAX, |found, word| found | (self.pairs == *word))
     }
-}
-
-#[expect(clippy::indexing_slicing, reason = "only constants are made with it, while this is compiled")]
-const fn each<const COUNT: usize>(words: [&str; COUNT]) -> [u32; COUNT] {
-    let mut letters = [0; COUNT];
-    let mut place = 0;
-    while place < COUNT {
-        letters[place] = Letters::of(words[place]);
-        place += 1;
-    }
-    letters
 }
 
 /// Whether a name may say that its value is secret.
 pub(super) fn name_is_suspicious(name: &str) -> bool {
-    letters(name).are_telling()
+    Pairs::of(name.as_bytes()).are_telling()
 }
 
 /// Whether a field may hold something secret.
 pub(super) fn field_is_suspicious(name: &str, value: &str) -> bool {
-    letters(name).are_of_read() || is_secret_name(name) || text_is_suspicious(value)
-}
-
-fn letters(name: &str) -> Letters {
-    let mut letters = Letters::NONE;
-    name.bytes().for_each(|octet| letters.add(octet));
-    letters
+    let pairs = Pairs::of(name.as_bytes());
+    pairs.are_of_read() || (pairs.are_telling() && is_secret_name(name)) || text_is_suspicious(value)
 }
 
 /// Whether a target, or a URL, may hold something secret.
@@ -134,10 +147,12 @@ pub(super) fn target_is_suspicious(target: &str) -> bool {
     let Some(start) = memchr::memchr2(b'?', b'#', octets) else { return false };
     let query = octets.get(start + 1..).unwrap_or_default();
     query.split(|octet| matches!(octet, b'&' | b';' | b'#' | b'?')).any(|parameter| {
-        let Some(equals) = memchr::memchr(b'=', parameter) else { return false };
-        let name = parameter.get(..equals).and_then(|name| std::str::from_utf8(name).ok());
-        // What is encoded may be any letter.
-        name.is_none_or(|name| name.contains('%') || is_secret_name(name))
+        let name = memchr::memchr(b'=', parameter).and_then(|equals| parameter.get(..equals));
+        name.is_some_and(|name| {
+            Pairs::of(name).are_telling()
+                // What is encoded may be any letter.
+                && std::str::from_utf8(name).map_or(true, |name| name.contains('%') || is_secret_name(name))
+        })
     })
 }
 
