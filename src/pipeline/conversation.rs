@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use crate::http::{Connection, HttpEvent, Protocol, Recent};
+use crate::http::{Connection, HttpEvent, Protocol};
 use crate::report::{ExchangeHead, ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
 
 use super::exchange::Exchange;
 use super::found::Emit;
+use super::known::Known;
 use super::options::Options;
 use super::problems::StreamTroubles;
 
@@ -65,27 +66,23 @@ impl Conversation {
         Self { http: Connection::raw(&options.limits, options.keep_payload), talk: Talk::new(None) }
     }
 
-    pub(super) fn push(&mut self, item: StreamItem<'_>, options: &Options, emit: &mut Emit<'_>) {
+    /// Takes the next item; `known` is of conversations with the same options.
+    pub(super) fn push(
+        &mut self,
+        item: StreamItem<'_>,
+        known: &mut Known,
+        options: &Options,
+        emit: &mut Emit<'_>,
+    ) {
         match &item {
             StreamItem::Gap(_, gap) => self.talk.troubles.lost(gap.len, gap.noticed),
             StreamItem::Conflict(_, stamp) => self.talk.troubles.conflict(*stamp),
             _ => {}
         }
         let talk = &mut self.talk;
-        self.http.push(item, &mut |event: HttpEvent<'_>| talk.event(event, options, emit));
-    }
-
-    /// As [`Self::push`], with the heads that were read last on other streams.
-    pub(super) fn push_with(
-        &mut self,
-        recent: &mut Recent,
-        item: StreamItem<'_>,
-        options: &Options,
-        emit: &mut Emit<'_>,
-    ) {
-        self.http.lend(recent);
-        self.push(item, options, emit);
-        self.http.lend(recent);
+        self.http.lend(&mut known.recent);
+        self.http.push(item, &mut |event: HttpEvent<'_>| talk.event(event, known, options, emit));
+        self.http.lend(&mut known.recent);
     }
 
     /// How many exchanges the filters didn't select so far.
@@ -130,7 +127,7 @@ impl Talk {
         }
     }
 
-    fn event(&mut self, event: HttpEvent<'_>, options: &Options, emit: &mut Emit<'_>) {
+    fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut Emit<'_>) {
         match event {
             HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
             HttpEvent::Request { index, head } => {
@@ -141,7 +138,7 @@ impl Talk {
                     index,
                     selected.then(|| {
                         let mut exchange = Exchange::new(self.unread(index));
-                        exchange.request(*head, options);
+                        exchange.request(*head, known, options);
                         Box::new(exchange)
                     }),
                 ));
@@ -149,12 +146,12 @@ impl Talk {
             HttpEvent::Response { index, head } => {
                 self.understood = true;
                 if let Some(exchange) = self.exchange(index, options) {
-                    exchange.response(*head, options);
+                    exchange.response(*head, known, options);
                 }
             }
             HttpEvent::Body { index, side, event } => {
                 if let Some(exchange) = self.exchange(index, options) {
-                    exchange.body(side, event, options, emit);
+                    exchange.body(side, event, known, options, emit);
                 }
             }
             HttpEvent::ExchangeEnd { index } => {

@@ -15,9 +15,10 @@ use crate::units::{FrameNo, Stamp};
 use crate::verdict::Verdict;
 use crate::websocket;
 
-use super::expect::{is_websocket, resolve};
+use super::expect::is_websocket;
 use super::found::{Emit, Found};
 use super::judge::{Judge, Judgement, Task};
+use super::known::Known;
 use super::message;
 use super::options::Options;
 
@@ -113,19 +114,19 @@ impl Exchange {
         Some(UnderWay { exchange: self.head.id, chunk, event })
     }
 
-    pub(super) fn request(&mut self, mut head: RequestHead, options: &Options) {
+    pub(super) fn request(&mut self, mut head: RequestHead, known: &mut Known, options: &Options) {
         if options.redact {
             redact::request(&mut head);
-        } else if options.shows.targets && redact::request_shows(&head, options.shows.fields) {
+        } else if known.request_shows(&head, options) {
             self.shortfalls.secret(head.stamp);
         }
         Arc::make_mut(&mut self.head).request = Some(head);
     }
 
-    pub(super) fn response(&mut self, mut head: ResponseHead, options: &Options) {
+    pub(super) fn response(&mut self, mut head: ResponseHead, known: &mut Known, options: &Options) {
         if options.redact {
             redact::response(&mut head);
-        } else if options.shows.fields && redact::fields_show(head.fields.as_ref()) {
+        } else if known.response_shows(&head, options) {
             self.shortfalls.secret(head.stamp);
         }
         Arc::make_mut(&mut self.head).response = Some(head);
@@ -141,9 +142,16 @@ impl Exchange {
         Readable::of(fields, request.and_then(|head| head.target.as_deref()))
     }
 
-    pub(super) fn body(&mut self, side: Side, event: BodyEvent<'_>, options: &Options, emit: &mut Emit<'_>) {
+    pub(super) fn body(
+        &mut self,
+        side: Side,
+        event: BodyEvent<'_>,
+        known: &mut Known,
+        options: &Options,
+        emit: &mut Emit<'_>,
+    ) {
         match event {
-            BodyEvent::Begin { framing, joined } => self.begin(side, framing, joined, options, emit),
+            BodyEvent::Begin { framing, joined } => self.begin(side, framing, joined, known, options, emit),
             BodyEvent::Data(mut piece) => {
                 let Some(progress) = self.side(side) else { return };
                 progress.body.size += piece.bytes.len() as u64;
@@ -233,6 +241,7 @@ impl Exchange {
         side: Side,
         framing: Option<Framing>,
         joined: Option<u64>,
+        known: &mut Known,
         options: &Options,
         emit: &mut Emit<'_>,
     ) {
@@ -242,7 +251,7 @@ impl Exchange {
                 let head = Arc::make_mut(&mut self.head);
                 head.framing = framing;
                 let unseen = ResponseHead::default();
-                let resolved = resolve(
+                let resolved = known.resolve(
                     options.expectation,
                     head.request.as_ref(),
                     head.response.as_ref().unwrap_or(&unseen),

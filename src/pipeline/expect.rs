@@ -10,7 +10,7 @@ use super::judge::Task;
 use super::options::Expectation;
 
 /// What follows for an exchange from its heads.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resolved {
     /// What is expected, `None` where nothing is, or it isn't known yet.
     pub(super) expect: Option<Expect>,

@@ -9,6 +9,7 @@ mod exchange;
 mod expect;
 mod found;
 mod judge;
+mod known;
 mod message;
 pub mod options;
 mod problems;
@@ -29,6 +30,7 @@ use crate::units::Stamp;
 
 use conversation::Conversation;
 use found::Found;
+use known::Known;
 use options::Options;
 use problems::Problems;
 use recording::Recording;
@@ -269,6 +271,7 @@ impl<'a> Analysis<'a> {
     pub fn raw(&mut self, path: &str, mut source: impl Read) -> Result<(), AnalysisError> {
         self.output.emit(&Finding::Capture(path));
         let stamp = Stamp::untimed(1);
+        let mut known = Known::default();
         let mut conversation = Conversation::raw(self.options);
         let mut block = vec![0; self.options.limits.read_block];
         let mut at = 0;
@@ -295,9 +298,12 @@ impl<'a> Analysis<'a> {
             let piece = Piece { at, bytes, stamp, released: stamp, segment_start: at == 0 };
             at += len as u64;
             let output = &mut self.output;
-            conversation.push(StreamItem::Data(Direction::Backward, piece), self.options, &mut |found| {
-                output.found(&found)
-            });
+            conversation.push(
+                StreamItem::Data(Direction::Backward, piece),
+                &mut known,
+                self.options,
+                &mut |found| output.found(&found),
+            );
             if self.options.follow {
                 if let Some(under_way) = conversation.under_way() {
                     output.tell(|report| report.under_way(&under_way));
@@ -311,8 +317,9 @@ impl<'a> Analysis<'a> {
             }
         }
         let output = &mut self.output;
-        conversation
-            .push(StreamItem::Closed(Close::CaptureEnd), self.options, &mut |found| output.found(&found));
+        conversation.push(StreamItem::Closed(Close::CaptureEnd), &mut known, self.options, &mut |found| {
+            output.found(&found)
+        });
         if outcome.is_ok() && !conversation.understood() {
             // As curl writes the status line of either.
             outcome = Err(match start.as_slice() {

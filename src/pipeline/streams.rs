@@ -7,9 +7,10 @@ use foldhash::fast::RandomState;
 
 use super::conversation::{Conversation, Remains};
 use super::found::{Emit, Found};
+use super::known::Known;
 use super::options::Options;
 use super::problems::{Problems, plural};
-use crate::http::{Protocol, Recent};
+use crate::http::Protocol;
 use crate::report::{LeftOut, OtherStream};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
@@ -32,8 +33,8 @@ enum Slot {
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     slots: HashMap<StreamId, Slot, RandomState>,
-    /// The heads that were read last: many streams have the same.
-    recent: Recent,
+    /// What followed from the heads that came last: many streams have the same.
+    known: Known,
     selected: u64,
     left_out: LeftOut,
 }
@@ -71,7 +72,7 @@ impl Streams {
             }
             StreamItem::Closed(_) => {
                 if let Some(Slot::Talking(mut conversation)) = self.slots.remove(&stream) {
-                    conversation.push_with(&mut self.recent, item, options, emit);
+                    conversation.push(item, &mut self.known, options, emit);
                     self.left_out.exchanges += conversation.left_out();
                     let remains = conversation.finish();
                     if remains.is_remarkable() {
@@ -88,7 +89,7 @@ impl Streams {
                     *slot = Slot::Talking(Box::new(Conversation::new(stream, opening, options)));
                 }
                 if let Slot::Talking(conversation) = slot {
-                    conversation.push_with(&mut self.recent, item, options, emit);
+                    conversation.push(item, &mut self.known, options, emit);
                     if options.follow
                         && let Some(under_way) = conversation.under_way()
                     {
