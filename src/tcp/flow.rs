@@ -117,6 +117,7 @@ impl Flow {
     }
 
     /// Takes any packet. Returns as [`Self::push`] does.
+    #[inline(never)]
     fn consider<S: StreamSink>(
         &mut self,
         segment: &Segment<'_>,

@@ -161,6 +161,7 @@ impl Reassembler {
     }
 
     /// Opens the connection that a segment begins.
+    #[inline(never)]
     fn open(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) -> (u32, Direction) {
         while self.table.open() >= self.limits.open_streams.max(1) {
             let Some(oldest) = self.table.oldest() else {
@@ -182,6 +183,7 @@ impl Reassembler {
         (index, direction)
     }
 
+    #[inline(never)]
     fn close(&mut self, index: u32, close: Close, sink: &mut impl StreamSink) {
         if let Some(Slot { flow, stream, .. }) = self.table.slot(index) {
             let mut out =
