@@ -186,19 +186,20 @@ impl Pcap {
         Ok(Self { layout, settled: false, last: None, limit })
     }
 
-    /// The next record; `None` at the end.
+    /// Finds the next record; false at the end.
     #[inline]
     pub(super) fn next<R: Read>(
         &mut self,
         block: &mut Block<R>,
         book: &mut Book,
-    ) -> Result<Option<Record>, CaptureError> {
+        record: &mut Record,
+    ) -> Result<bool, CaptureError> {
         loop {
-            if let Some(record) = self.take(block, book) {
-                return Ok(Some(record));
+            if self.take(block, book, record) {
+                return Ok(true);
             }
             if !self.prepare(block, book)? {
-                return Ok(None);
+                return Ok(false);
             }
         }
     }
@@ -206,14 +207,17 @@ impl Pcap {
     /// Takes the next record, if it is there whole and nothing is to be asked
     /// about it. If not, does nothing.
     #[inline]
-    fn take<R: Read>(&mut self, block: &mut Block<R>, book: &mut Book) -> Option<Record> {
+    fn take<R: Read>(&mut self, block: &mut Block<R>, book: &mut Book, record: &mut Record) -> bool {
         let octets = block.octets();
-        let head = self.layout.head(octets.first_chunk()?);
+        let Some(head) = octets.first_chunk() else {
+            return false;
+        };
+        let head = self.layout.head(head);
         let whole = self.layout.record + head.captured as usize;
         if !self.settled || octets.len() < whole || !self.is_believable(head) {
-            return None;
+            return false;
         }
-        let record = Record {
+        *record = Record {
             number: book.count(),
             at: Some(self.layout.time(head)),
             link: self.layout.link,
@@ -224,7 +228,7 @@ impl Pcap {
         };
         block.pass(whole);
         self.last = Some(head.seconds);
-        Some(record)
+        true
     }
 
     /// Does what [`Self::take`] lacks next: reads octets, settles the layout,

@@ -387,7 +387,8 @@ mod tests {
 
     #[test]
     fn the_sender_is_told_as_by_the_key() {
-        let endpoints = ["10.0.0.1:80", "10.0.0.1:81", "10.0.0.2:80", "9.9.9.9:65535", "[::1]:80", "[::2]:80"];
+        let endpoints =
+            ["10.0.0.1:80", "10.0.0.1:81", "10.0.0.2:80", "9.9.9.9:65535", "[::1]:80", "[::2]:80"];
         let endpoints = endpoints.map(|endpoint| endpoint.parse::<SocketAddr>().unwrap());
         let segment = |source, destination| Segment {
             stamp: crate::units::Stamp::untimed(1),
