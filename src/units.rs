@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(nano.nanos_since(micro), -1_500_000_001);
         assert_eq!(Timestamp::new(0, 1_999, 12).nanos_since(Timestamp::new(0, 0, 0)), 1);
         let (first, last) = (Timestamp::new(i64::MIN, 5, 1), Timestamp::new(i64::MAX, 25, 2));
-        assert_eq!(last.nanos_since(first), i128::from(u64::MAX) * 1_000_000_000 - 250_000_000);
+        assert_eq!(last.nanos_since(first), ((1 << 56) - 1) * 1_000_000_000 - 250_000_000);
         assert_eq!(first.nanos_since(last), -last.nanos_since(first));
     }
 

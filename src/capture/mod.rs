@@ -120,7 +120,9 @@ pub struct CaptureProblem {
     pub message: String,
 }
 
-/// A packet that was found: where its octets are in the block.
+/// A packet that was found: where its octets are in the block. The reader has
+/// one, which is written anew for each packet.
+#[derive(Debug, Clone, Copy)]
 struct Record {
     number: u64,
     at: Option<Timestamp>,
@@ -242,8 +244,10 @@ pub struct CaptureReader<R: Read> {
     block: Block<R>,
     machine: Machine,
     book: Book,
-    /// Found by [`Self::first_time`], not yet given out.
-    found: Option<Record>,
+    /// The last packet that was found.
+    record: Record,
+    /// It was found by [`Self::first_time`], and not yet given out.
+    found: bool,
     /// Nothing more comes, after the end or an error.
     over: bool,
 }
@@ -283,7 +287,8 @@ impl<R: Read> CaptureReader<R> {
             };
             return Err(CaptureError::NotACapture { looks, within: block.input().compression() });
         };
-        Ok(Self { block, machine, book, found: None, over: false })
+        let record = Record { number: 0, at: None, link: LinkType::NULL, start: 0, length: 0, wire: 0 };
+        Ok(Self { block, machine, book, record, found: false, over: false })
     }
 
     /// The next packet; `None` at the end, and after an error. Waits only where
@@ -296,13 +301,14 @@ impl<R: Read> CaptureReader<R> {
     /// that answers with it brings about, it can be asked again.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
-        let found = if self.found.is_some() { self.found.take() } else { self.find()? };
-        let Some(record) = found else {
+        if !self.found && !self.find()? {
             return Ok(None);
-        };
-        if record.length < record.wire as usize {
-            self.cut(&record);
         }
+        self.found = false;
+        if self.record.length < self.record.wire as usize {
+            self.cut();
+        }
+        let record = &self.record;
         Ok(Some(Frame {
             stamp: Stamp { frame: FrameNo::new(record.number), at: record.at },
             link: record.link,
@@ -319,10 +325,10 @@ impl<R: Read> CaptureReader<R> {
     ///
     /// As [`Self::next_frame`]'s.
     pub fn first_time(&mut self) -> Result<Option<Timestamp>, CaptureError> {
-        if self.found.is_none() {
+        if !self.found {
             self.found = self.find()?;
         }
-        Ok(self.found.as_ref().and_then(|record| record.at))
+        Ok(self.record.at.filter(|_| self.found))
     }
 
     /// Gives the first packet the number `first_frame` after all. To be called
@@ -331,8 +337,8 @@ impl<R: Read> CaptureReader<R> {
         let old = self.book.first;
         let moved = |number: u64| first_frame.saturating_add(number.saturating_sub(old));
         self.book.first = first_frame;
-        if let Some(record) = &mut self.found {
-            record.number = moved(record.number);
+        if self.found {
+            self.record.number = moved(self.record.number);
         }
         for problem in &mut self.book.problems {
             problem.frame = problem.frame.map(|frame| FrameNo::new(moved(frame.get())));
@@ -364,10 +370,7 @@ impl<R: Read> CaptureReader<R> {
     /// counts with them.
     #[must_use]
     pub const fn packets(&self) -> u64 {
-        match &self.found {
-            Some(record) => record.number.saturating_sub(self.book.first),
-            None => self.book.numbers,
-        }
+        if self.found { self.record.number.saturating_sub(self.book.first) } else { self.book.numbers }
     }
 
     /// The problems so far, each kind once.
@@ -376,19 +379,19 @@ impl<R: Read> CaptureReader<R> {
         &self.book.problems
     }
 
-    /// The next record.
+    /// Finds the next record; false where there is none.
     #[inline]
-    fn find(&mut self) -> Result<Option<Record>, CaptureError> {
+    fn find(&mut self) -> Result<bool, CaptureError> {
         if self.over {
-            return Ok(None);
+            return Ok(false);
         }
         let found = match &mut self.machine {
-            Machine::Pcap(machine) => machine.next(&mut self.block, &mut self.book),
-            Machine::Pcapng(machine) => machine.next(&mut self.block, &mut self.book),
+            Machine::Pcap(machine) => machine.next(&mut self.block, &mut self.book, &mut self.record),
+            Machine::Pcapng(machine) => machine.next(&mut self.block, &mut self.book, &mut self.record),
         };
         match &found {
-            Ok(Some(_)) => {}
-            Ok(None) => self.end(),
+            Ok(true) => {}
+            Ok(false) => self.end(),
             Err(error) => self.over = !error.is_nothing_yet(),
         }
         found
@@ -419,10 +422,10 @@ impl<R: Read> CaptureReader<R> {
 
     /// Notes a packet that the snap length cut.
     #[cold]
-    fn cut(&mut self, record: &Record) {
-        let (kept, wire) = (record.length, record.wire);
+    fn cut(&mut self) {
+        let Record { number, length: kept, wire, .. } = self.record;
         let offset = self.block.offset();
-        self.book.note(ProblemKind::CutPackets, Some(record.number), offset, || {
+        self.book.note(ProblemKind::CutPackets, Some(number), offset, || {
             format!(
                 "packets were cut by the snap length, the first to {kept} of {wire} octets; \
                  record with `tcpdump -s 0`"

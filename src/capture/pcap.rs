@@ -94,7 +94,7 @@ impl Layout {
     #[inline]
     fn head(&self, octets: &[u8; 16]) -> Head {
         let &[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = octets;
-        let word = if self.big { u32::from_be_bytes } else { u32::from_le_bytes };
+        let word = |octets| if self.big { u32::from_be_bytes(octets) } else { u32::from_le_bytes(octets) };
         let (captured, wire) = (word([i, j, k, l]), word([m, n, o, p]));
         let (captured, wire) =
             if self.unordered && captured > wire { (wire, captured) } else { (captured, wire) };
@@ -186,55 +186,80 @@ impl Pcap {
         Ok(Self { layout, settled: false, last: None, limit })
     }
 
-    /// The next record; `None` at the end.
+    /// Finds the next record; false at the end.
+    #[inline]
     pub(super) fn next<R: Read>(
         &mut self,
         block: &mut Block<R>,
         book: &mut Book,
-    ) -> Result<Option<Record>, CaptureError> {
+        record: &mut Record,
+    ) -> Result<bool, CaptureError> {
         loop {
-            let octets = block.octets();
-            let length = self.layout.record;
-            let Some(head) = octets.first_chunk().filter(|_| octets.len() >= length) else {
-                if block.fill_or_yield(length)? {
-                    continue;
-                }
-                self.end(block, book);
-                return Ok(None);
-            };
-            if !self.settled {
-                self.settled = true;
-                self.settle(octets);
-                continue;
+            if self.take(block, book, record) {
+                return Ok(true);
             }
-            let head = self.layout.head(head);
-            if !self.is_believable(head) {
-                if self.next_file(block, book)? {
-                    continue;
-                }
-                return self.no_record(block, head, book).map(|()| None);
+            if !self.prepare(block, book)? {
+                return Ok(false);
             }
-            let whole = length + head.captured as usize;
-            if octets.len() < whole {
-                if block.fill_or_yield(whole)? {
-                    continue;
-                }
-                self.end(block, book);
-                return Ok(None);
-            }
-            let record = Record {
-                number: book.count(),
-                at: Some(self.layout.time(head)),
-                link: self.layout.link,
-                start: block.start() + length,
-                length: head.captured as usize,
-                // A few writers give less than they captured.
-                wire: head.wire.max(head.captured),
-            };
-            block.pass(whole);
-            self.last = Some(head.seconds);
-            return Ok(Some(record));
         }
+    }
+
+    /// Takes the next record, if it is there whole and nothing is to be asked
+    /// about it. If not, does nothing.
+    #[inline]
+    fn take<R: Read>(&mut self, block: &mut Block<R>, book: &mut Book, record: &mut Record) -> bool {
+        let octets = block.octets();
+        let Some(head) = octets.first_chunk() else {
+            return false;
+        };
+        let head = self.layout.head(head);
+        let whole = self.layout.record + head.captured as usize;
+        if !self.settled || octets.len() < whole || !self.is_believable(head) {
+            return false;
+        }
+        *record = Record {
+            number: book.count(),
+            at: Some(self.layout.time(head)),
+            link: self.layout.link,
+            start: block.start() + self.layout.record,
+            length: head.captured as usize,
+            // A few writers give less than they captured.
+            wire: head.wire.max(head.captured),
+        };
+        block.pass(whole);
+        self.last = Some(head.seconds);
+        true
+    }
+
+    /// Does what [`Self::take`] lacks next: reads octets, settles the layout,
+    /// goes on with another file. False where no record is to come.
+    #[inline(never)]
+    fn prepare<R: Read>(&mut self, block: &mut Block<R>, book: &mut Book) -> Result<bool, CaptureError> {
+        let octets = block.octets();
+        let length = self.layout.record;
+        let whole = match octets.first_chunk() {
+            Some(head) if octets.len() >= length => {
+                if !self.settled {
+                    self.settled = true;
+                    self.settle(octets);
+                    return Ok(true);
+                }
+                let head = self.layout.head(head);
+                if !self.is_believable(head) {
+                    return match self.next_file(block, book)? {
+                        true => Ok(true),
+                        false => self.no_record(block, head, book).map(|()| false),
+                    };
+                }
+                length + head.captured as usize
+            }
+            _ => length,
+        };
+        let filled = block.fill_or_yield(whole)?;
+        if !filled {
+            self.end(block, book);
+        }
+        Ok(filled)
     }
 
     /// Whether the record's length is believed, and it isn't the beginning of

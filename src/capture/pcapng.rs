@@ -122,24 +122,25 @@ impl Pcapng {
         }
     }
 
-    /// The next packet; `None` at the end.
+    /// Finds the next packet; false at the end.
     pub(super) fn next<R: Read>(
         &mut self,
         block: &mut Block<R>,
         book: &mut Book,
-    ) -> Result<Option<Record>, CaptureError> {
+        record: &mut Record,
+    ) -> Result<bool, CaptureError> {
         loop {
             let (kind, length) = match self.find(block)? {
                 Found::Block { kind, length } => (kind, length),
                 Found::Unfinished { known } => {
                     self.end(block, book, known);
-                    return Ok(None);
+                    return Ok(false);
                 }
                 Found::Fault { known, fault } => {
-                    return self.no_block(block, book, known, fault).map(|()| None);
+                    return self.no_block(block, book, known, fault).map(|()| false);
                 }
             };
-            let record = match kind {
+            let found = match kind {
                 types::ENHANCED_PACKET | types::OBSOLETE_PACKET | types::SIMPLE_PACKET => {
                     self.packet(block, kind, length, book)
                 }
@@ -163,8 +164,9 @@ impl Pcapng {
                 }
             };
             block.pass(length);
-            if record.is_some() {
-                return Ok(record);
+            if let Some(found) = found {
+                *record = found;
+                return Ok(true);
             }
         }
     }

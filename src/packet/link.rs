@@ -50,6 +50,7 @@ pub(super) fn ethernet(octets: &mut Octets<'_>) -> Step {
     type_or_length(kind, octets)
 }
 
+#[inline]
 pub(super) const fn is_tag(kind: u16) -> bool {
     matches!(kind, ether::VLAN | ether::PROVIDER_VLAN | ether::VLAN_9100 | ether::VLAN_9200)
 }

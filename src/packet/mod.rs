@@ -151,9 +151,15 @@ impl Decoder {
     /// 802.11 may aggregate several packets: `take` gets each.
     #[inline]
     pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
-        if let Some(segment) = plain::segment(frame) {
-            return take(Decoded::Segment(segment));
+        match plain::segment(frame) {
+            Some(segment) => take(Decoded::Segment(segment)),
+            None => self.decode_each_by_layers(frame, take),
         }
+    }
+
+    /// The same for any frame.
+    #[inline(never)]
+    fn decode_each_by_layers(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
         let Some(mut subframes) = aggregate(frame) else {
             return take(self.decode_by_layers(frame));
         };

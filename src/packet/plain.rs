@@ -86,8 +86,9 @@ fn packet<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
 }
 
 /// The segment in the `length` octets behind an IP header, of which the first
-/// of `data` were captured.
-#[inline]
+/// of `data` were captured. Always inlined: a segment is large, and is written
+/// where it is to be.
+#[inline(always)]
 fn tcp<'a>(
     frame: &Frame<'a>,
     data: &'a [u8],

@@ -29,7 +29,8 @@ struct Talk {
     server: Option<SocketAddr>,
     /// The open exchanges by index, `None` where a filter passes one over.
     exchanges: VecDeque<(u64, Option<Box<Exchange>>)>,
-    troubles: StreamTroubles,
+    /// Most have none.
+    troubles: Option<Box<StreamTroubles>>,
     protocol: Option<Protocol>,
     /// Whether anything of HTTP/1 was understood.
     understood: bool,
@@ -41,16 +42,9 @@ struct Talk {
 #[derive(Debug)]
 pub(super) struct Remains {
     /// What went wrong, if HTTP/1 was spoken.
-    pub(super) troubles: Option<StreamTroubles>,
+    pub(super) troubles: Option<Box<StreamTroubles>>,
     /// What it spoke, if not HTTP/1.
     pub(super) protocol: Option<Protocol>,
-}
-
-impl Remains {
-    /// Whether there is anything to say of it.
-    pub(super) fn is_remarkable(&self) -> bool {
-        self.protocol.is_some() || self.troubles.as_ref().is_some_and(|troubles| !troubles.is_empty())
-    }
 }
 
 impl Conversation {
@@ -75,8 +69,8 @@ impl Conversation {
         emit: &mut Emit<'_>,
     ) {
         match &item {
-            StreamItem::Gap(_, gap) => self.talk.troubles.lost(gap.len, gap.noticed),
-            StreamItem::Conflict(_, stamp) => self.talk.troubles.conflict(*stamp),
+            StreamItem::Gap(_, gap) => self.talk.troubles().lost(gap.len, gap.noticed),
+            StreamItem::Conflict(_, stamp) => self.talk.troubles().conflict(*stamp),
             _ => {}
         }
         let talk = &mut self.talk;
@@ -90,10 +84,13 @@ impl Conversation {
         self.talk.left_out
     }
 
-    /// The connection is over; all its items were pushed.
-    pub(super) fn finish(self) -> Remains {
-        let Talk { troubles, protocol, understood, .. } = self.talk;
-        Remains { troubles: (understood && protocol.is_none()).then_some(troubles), protocol }
+    /// What remains of it when all its items were pushed, if there is anything
+    /// to say.
+    pub(super) fn remains(&mut self) -> Option<Remains> {
+        let is_http = self.is_http();
+        let Talk { troubles, protocol, .. } = &mut self.talk;
+        let troubles = troubles.take().filter(|_| is_http);
+        (troubles.is_some() || protocol.is_some()).then_some(Remains { troubles, protocol: *protocol })
     }
 
     /// What is under way in the response that comes.
@@ -105,6 +102,11 @@ impl Conversation {
     /// Whether it speaks something else than HTTP/1.
     pub(super) fn is_other(&self) -> bool {
         self.talk.protocol.is_some()
+    }
+
+    /// Whether it speaks HTTP/1.
+    pub(super) fn is_http(&self) -> bool {
+        self.understood() && !self.is_other()
     }
 
     /// Whether anything of HTTP/1 was understood.
@@ -120,11 +122,15 @@ impl Talk {
             client: None,
             server: None,
             exchanges: VecDeque::new(),
-            troubles: StreamTroubles::default(),
+            troubles: None,
             protocol: None,
             understood: false,
             left_out: 0,
         }
+    }
+
+    fn troubles(&mut self) -> &mut StreamTroubles {
+        self.troubles.get_or_insert_default()
     }
 
     fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut Emit<'_>) {
@@ -160,27 +166,27 @@ impl Talk {
                 let frame = exchange.frame();
                 let shortfalls = exchange.finish(emit);
                 if let Some((first, count)) = shortfalls.cut_payloads {
-                    self.troubles.cut_payloads(first, count);
+                    self.troubles().cut_payloads(first, count);
                 }
                 if let Some((first, count)) = shortfalls.secrets {
-                    self.troubles.secrets(first, count);
+                    self.troubles().secrets(first, count);
                 }
                 let Some(frame) = frame else { return };
                 if let Some(encoding) = shortfalls.encoding {
-                    self.troubles.encoding(encoding, frame);
+                    self.troubles().encoding(encoding, frame);
                 }
                 if let Some(coding) = shortfalls.unfinished_coding {
-                    self.troubles.unfinished_coding(coding, frame);
+                    self.troubles().unfinished_coding(coding, frame);
                 }
                 if shortfalls.too_much {
-                    self.troubles.too_much_decoded(frame);
+                    self.troubles().too_much_decoded(frame);
                 }
             }
-            HttpEvent::Lenient(rule, stamp) => self.troubles.lenient(rule, stamp),
-            HttpEvent::IncompleteHead(_, stamp) => self.troubles.incomplete_head(stamp),
+            HttpEvent::Lenient(rule, stamp) => self.troubles().lenient(rule, stamp),
+            HttpEvent::IncompleteHead(_, stamp) => self.troubles().incomplete_head(stamp),
             HttpEvent::Joined(_, skipped, stamp) => {
                 self.understood = true;
-                self.troubles.join(skipped, stamp);
+                self.troubles().join(skipped, stamp);
             }
             HttpEvent::NotHttp(protocol) => self.protocol = Some(protocol),
         }

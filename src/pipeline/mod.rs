@@ -330,15 +330,14 @@ impl<'a> Analysis<'a> {
         }
         let mut problems = Problems::default();
         let left_out = LeftOut { streams: 0, exchanges: conversation.left_out() };
-        let troubles = conversation.finish().troubles;
-        if let Some(troubles) = &troubles {
-            problems.raw(troubles);
+        if let Some(troubles) = conversation.remains().and_then(|remains| remains.troubles) {
+            problems.raw(&troubles);
         }
         if let Err(error) = &outcome {
             problems.capture("unreadable-capture", None, 1, error.to_string());
         }
         let end = CaptureEnd {
-            format: troubles.is_some().then_some(Format::Http),
+            format: conversation.is_http().then_some(Format::Http),
             unread: outcome.as_ref().err().map(ToString::to_string),
             problems: problems.into_list(),
             left_out,

@@ -98,29 +98,6 @@ impl StreamTroubles {
         Tallied::add(&mut self.too_much_decoded, 1, frame);
     }
 
-    /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
-        let Self {
-            lost,
-            conflicts,
-            joins,
-            skipped: _,
-            heads,
-            lenient,
-            cut_payloads,
-            encodings,
-            unfinished_codings,
-            too_much_decoded,
-            secrets,
-        } = self;
-        [lost, conflicts, joins, heads, cut_payloads, too_much_decoded, secrets]
-            .iter()
-            .all(|tallied| tallied.is_none())
-            && lenient.is_empty()
-            && encodings.is_empty()
-            && unfinished_codings.is_empty()
-    }
-
     /// The problems of the stream, in a fixed order.
     fn problems(&self, frames: bool) -> Vec<(&'static str, Tallied, String)> {
         let mut problems = Vec::new();

@@ -74,8 +74,7 @@ impl Streams {
                 if let Some(Slot::Talking(mut conversation)) = self.slots.remove(&stream) {
                     conversation.push(item, &mut self.known, options, emit);
                     self.left_out.exchanges += conversation.left_out();
-                    let remains = conversation.finish();
-                    if remains.is_remarkable() {
+                    if let Some(remains) = conversation.remains() {
                         emit(Found::Over(stream, Box::new(remains)));
                     }
                 }

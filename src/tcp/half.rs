@@ -222,6 +222,7 @@ impl Half {
         !probe && self.recent.differs(at, copy)
     }
 
+    #[inline]
     fn offset(&mut self) -> u64 {
         if !self.started {
             self.started = true;
@@ -230,8 +231,19 @@ impl Half {
         self.next.since(self.origin)
     }
 
-    /// Delivers octets that are next in order.
+    /// Delivers a segment's octets that are next in order, of a direction that
+    /// holds nothing back.
     #[inline]
+    pub fn pass<S: StreamSink>(&mut self, bytes: &[u8], stamp: &Stamp, out: &mut Outlet<'_, S>) {
+        let at = self.offset();
+        self.recent.note(self.next, bytes);
+        self.next = self.next.plus(bytes.len() as u64);
+        self.ghost = false;
+        let (bytes, stamp, released) = (Cow::Borrowed(bytes), *stamp, *stamp);
+        out.item(StreamItem::Data(self.direction, Piece { at, bytes, stamp, released, segment_start: true }));
+    }
+
+    /// Delivers octets that are next in order.
     pub fn deliver<S: StreamSink>(
         &mut self,
         bytes: Cow<'_, [u8]>,

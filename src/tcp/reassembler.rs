@@ -48,15 +48,18 @@ impl Reassembler {
     /// Takes the next segment of the capture, and passes on what it releases.
     pub fn push(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) {
         self.now = segment.stamp;
-        let (index, direction) = match self.table.find(segment) {
-            Found::Open(index, direction) => (index, direction),
+        let found = self.table.find(segment);
+        let (index, direction) = if let Found::Open(index, direction) = found {
+            (index, direction)
+        } else {
             // Its connection is over; only the numbering needed to see it.
-            Found::Past => return,
-            Found::Replaces(index) => {
-                self.close(index, Close::Ended, sink);
-                self.open(segment, sink)
+            if matches!(found, Found::Past) {
+                return;
             }
-            Found::New => self.open(segment, sink),
+            if let Found::Replaces(index) = found {
+                self.close(index, Close::Ended, sink);
+            }
+            self.open(segment, sink)
         };
         let Some(slot) = self.table.slot(index) else {
             return;
@@ -161,6 +164,7 @@ impl Reassembler {
     }
 
     /// Opens the connection that a segment begins.
+    #[inline(never)]
     fn open(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) -> (u32, Direction) {
         while self.table.open() >= self.limits.open_streams.max(1) {
             let Some(oldest) = self.table.oldest() else {
@@ -182,6 +186,7 @@ impl Reassembler {
         (index, direction)
     }
 
+    #[inline(never)]
     fn close(&mut self, index: u32, close: Close, sink: &mut impl StreamSink) {
         if let Some(Slot { flow, stream, .. }) = self.table.slot(index) {
             let mut out =

@@ -44,6 +44,29 @@ impl Key {
         Self::of_v6(source, destination)
     }
 
+    /// Which of these endpoints sends a segment, if it is between them. Says
+    /// what [`Self::of`] says, sooner.
+    #[inline]
+    fn sender(&self, segment: &Segment<'_>) -> Option<End> {
+        match (self, &segment.source, &segment.destination) {
+            (Self::V4([low, high, ports]), SocketAddr::V4(source), SocketAddr::V4(destination)) => {
+                let (from, to) = (source.ip().to_bits(), destination.ip().to_bits());
+                let (from_port, to_port) = (u32::from(source.port()), u32::from(destination.port()));
+                if (from, to, from_port << 16 | to_port) == (*low, *high, *ports) {
+                    Some(End::Low)
+                } else if (to, from, to_port << 16 | from_port) == (*low, *high, *ports) {
+                    Some(End::High)
+                } else {
+                    None
+                }
+            }
+            _ => {
+                let (key, sender) = Self::of(segment);
+                (key == *self).then_some(sender)
+            }
+        }
+    }
+
     fn of_v6(source: &SocketAddr, destination: &SocketAddr) -> (Self, End) {
         let ports = |low: u16, high: u16| u32::from(low) << 16 | u32::from(high);
         let bits = |address: IpAddr| match address {
@@ -231,11 +254,18 @@ impl Table {
     /// Finds the connection of a segment, and makes it the one used last.
     #[inline]
     pub fn find(&mut self, segment: &Segment<'_>) -> Found {
-        let (key, sender) = Key::of(segment);
         // Segments of one connection come in runs.
-        if self.slots.get(self.newest as usize).and_then(Option::as_ref).is_some_and(|slot| slot.key == key) {
-            return self.found(self.newest, segment, sender);
+        let newest = self.newest;
+        match self.slot(newest).and_then(|slot| slot.key.sender(segment)) {
+            Some(sender) => self.found(newest, segment, sender),
+            None => self.find_other(segment),
         }
+    }
+
+    /// The same where the connection isn't the one that was used last.
+    #[inline(never)]
+    fn find_other(&mut self, segment: &Segment<'_>) -> Found {
+        let (key, sender) = Key::of(segment);
         match self.place(&key) {
             None => Found::New,
             Some(Place::Past(initials)) => {
@@ -354,6 +384,34 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sender_is_told_as_by_the_key() {
+        let endpoints =
+            ["10.0.0.1:80", "10.0.0.1:81", "10.0.0.2:80", "9.9.9.9:65535", "[::1]:80", "[::2]:80"];
+        let endpoints = endpoints.map(|endpoint| endpoint.parse::<SocketAddr>().unwrap());
+        let segment = |source, destination| Segment {
+            stamp: crate::units::Stamp::untimed(1),
+            source,
+            destination,
+            seq: 0,
+            ack: None,
+            flags: crate::packet::Flags::default(),
+            payload: &[],
+            cut: 0,
+        };
+        for (a, b) in pairs(&endpoints) {
+            let (key, _) = Key::of(&segment(a, b));
+            for (c, d) in pairs(&endpoints) {
+                let (other, sender) = Key::of(&segment(c, d));
+                assert_eq!(key.sender(&segment(c, d)), (key == other).then_some(sender), "{a} {b} {c} {d}");
+            }
+        }
+    }
+
+    fn pairs(of: &[SocketAddr]) -> impl Iterator<Item = (SocketAddr, SocketAddr)> {
+        of.iter().flat_map(|a| of.iter().map(|b| (*a, *b)))
+    }
 
     /// 100,000 half-open connections have to fit beside everything else.
     #[test]
