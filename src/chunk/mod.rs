@@ -122,12 +122,14 @@ impl Chunk {
 }
 
 /// The hex digits of a size line.
+#[inline]
 pub(crate) fn size_digits(size_line: &[u8]) -> &[u8] {
     let digits = size_line.iter().take_while(|octet| octet.is_ascii_hexdigit()).count();
     size_line.get(..digits).unwrap_or_default()
 }
 
 /// The extensions of a size line, from the `;` on.
+#[inline]
 pub(crate) fn extensions(size_line: &[u8]) -> Option<String> {
     let line = size_line.strip_suffix(b"\n").unwrap_or(size_line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -23,11 +23,6 @@ impl Constant {
         octets.split_at_mut(text.len()).0.copy_from_slice(text.as_bytes());
         Self { octets, len: text.len() }
     }
-
-    /// The text.
-    pub(crate) fn as_octets(&self) -> &[u8] {
-        self.octets.get(..self.len).unwrap_or_default()
-    }
 }
 
 /// Octets written one behind the other.

@@ -208,7 +208,7 @@ impl<W: Write> JsonReport<W> {
         text.line(12);
         members::request_line(text, request);
         text.next_line(12);
-        text.fields(key!("headers"), request.fields.as_deref());
+        text.fields(key!("headers"), request.fields.as_ref());
         text.next_line(12);
         members::head_stamp(text, end.head.id, request.stamp);
         self.open_body(end.request_body.as_ref(), chunks);
@@ -231,7 +231,7 @@ impl<W: Write> JsonReport<W> {
         text.line(12);
         members::status_line(text, response);
         text.next_line(12);
-        text.fields(key!("headers"), response.fields.as_deref());
+        text.fields(key!("headers"), response.fields.as_ref());
         text.next_line(12);
         members::head_stamp(text, end.head.id, response.stamp);
         self.open_body(end.response_body.as_ref(), lists.response_chunks);

@@ -112,7 +112,7 @@ impl<W: Write> JsonlReport<W> {
             text.key(key!("request"));
             text.open();
             members::request_line(text, request);
-            text.fields(key!("headers"), request.fields.as_deref());
+            text.fields(key!("headers"), request.fields.as_ref());
             members::head_stamp(text, head.id, request.stamp);
             text.close();
         } else {
@@ -122,7 +122,7 @@ impl<W: Write> JsonlReport<W> {
             text.key(key!("response"));
             text.open();
             members::status_line(text, response);
-            text.fields(key!("headers"), response.fields.as_deref());
+            text.fields(key!("headers"), response.fields.as_ref());
             members::head_stamp(text, head.id, response.stamp);
             text.key(key!("body"));
             text.open();

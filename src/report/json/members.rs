@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use super::text::{JsonText, Sink, Style, key};
-use crate::chunk::{Run, extensions, frames, size_digits};
+use crate::chunk::{Fields, Run, extensions, frames, size_digits};
 use crate::event::Kind;
 use crate::hints::Hint;
 use crate::hints::pace::Timing;
@@ -33,6 +33,7 @@ const UNKNOWN_BODY: Body = Body {
 };
 
 /// Raw HTTP has no packets: stamps mean nothing there.
+#[inline]
 fn seen(id: ExchangeId, stamp: Option<Stamp>) -> Option<Stamp> {
     stamp.filter(|_| id.stream.is_some())
 }
@@ -274,7 +275,7 @@ pub(crate) fn last_chunk<S: Style>(text: &mut JsonText<S>, id: ExchangeId, body:
 /// A body's trailer fields, as a member.
 pub(crate) fn trailers<S: Style>(text: &mut JsonText<S>, body: Option<&Body>) {
     let last = body.and_then(|body| body.last_chunk.as_ref());
-    text.fields(key!("trailers"), Some(last.map_or(&[], |last| last.trailers.as_slice())));
+    text.fields(key!("trailers"), Some(last.map_or(&Fields::default(), |last| &last.trailers)));
 }
 
 /// The counts over all captures.

@@ -4,6 +4,7 @@
 //! [`figures`](super::super::figures). Long strings leave the buffer in
 //! pieces, so that it stays small whatever a payload holds.
 
+use std::collections::VecDeque;
 use std::io;
 use std::marker::PhantomData;
 use std::net::SocketAddr;
@@ -12,8 +13,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize as _;
 use serde_json::ser::{Formatter, Serializer};
-use smol_str::SmolStr;
 
+use crate::chunk::Fields;
 use crate::report::buffer::{Buffer, Constant};
 use crate::report::figures::{NumberText, TimeText, append_seconds};
 use crate::report::payload::Excerpt;
@@ -26,13 +27,20 @@ pub(crate) type Sink<'a> = &'a mut dyn FnMut(&[u8]) -> io::Result<()>;
 /// pieces of base64 need no padding between them.
 const PIECE: usize = 48 << 10;
 
+/// Lists of fields that are remembered: a client's and a server's, and those of
+/// another kind of request. Each is bounded as heads are.
+const LISTS: usize = 4;
+
 /// How members are told apart.
 pub(crate) trait Style {
     /// What stands between two elements.
     const COMMA: &'static str;
 
-    /// Picks what this style writes.
-    fn pick(texts: &'static Texts) -> &'static Constant;
+    /// Picks what this style writes behind another member.
+    fn next(texts: &'static Texts) -> &'static Constant;
+
+    /// Picks what it writes as the first one.
+    fn first(texts: &'static Texts) -> &'static Constant;
 }
 
 /// `"a": 1, "b": 2`: for people who open the document.
@@ -47,8 +55,13 @@ impl Style for Spaced {
     const COMMA: &'static str = ", ";
 
     #[inline(always)]
-    fn pick(texts: &'static Texts) -> &'static Constant {
+    fn next(texts: &'static Texts) -> &'static Constant {
         &texts.spaced
+    }
+
+    #[inline(always)]
+    fn first(texts: &'static Texts) -> &'static Constant {
+        &texts.spaced_first
     }
 }
 
@@ -56,16 +69,23 @@ impl Style for Compact {
     const COMMA: &'static str = ",";
 
     #[inline(always)]
-    fn pick(texts: &'static Texts) -> &'static Constant {
+    fn next(texts: &'static Texts) -> &'static Constant {
         &texts.compact
+    }
+
+    #[inline(always)]
+    fn first(texts: &'static Texts) -> &'static Constant {
+        &texts.compact_first
     }
 }
 
-/// A text in either style.
+/// What a member begins with, in either style, behind another and as the first.
 #[derive(Debug)]
 pub(crate) struct Texts {
     pub(crate) spaced: Constant,
+    pub(crate) spaced_first: Constant,
     pub(crate) compact: Constant,
+    pub(crate) compact_first: Constant,
 }
 
 /// A member's name with what stands around it, made by [`key!`]. With the
@@ -95,7 +115,9 @@ macro_rules! key {
     ($name:literal, $value:literal) => {
         $crate::report::json::text::Texts {
             spaced: $crate::report::buffer::Constant::new(concat!(", \"", $name, "\": ", $value)),
+            spaced_first: $crate::report::buffer::Constant::new(concat!("\"", $name, "\": ", $value)),
             compact: $crate::report::buffer::Constant::new(concat!(",\"", $name, "\":", $value)),
+            compact_first: $crate::report::buffer::Constant::new(concat!("\"", $name, "\":", $value)),
         }
     };
 }
@@ -108,6 +130,10 @@ pub(crate) struct JsonText<S> {
     out: Buffer,
     /// Whether the next member is the first one of its object, or on its line.
     first: bool,
+    /// Fields that came last, and what was written for them: the requests of a
+    /// client are mostly the same, and those responses of a server that have
+    /// no date.
+    lists: VecDeque<(Fields, Box<[u8]>)>,
     number: NumberText,
     time: TimeText,
     style: PhantomData<S>,
@@ -119,6 +145,7 @@ impl<S: Style> JsonText<S> {
         Self {
             out: Buffer::default(),
             first: false,
+            lists: VecDeque::with_capacity(LISTS),
             number: NumberText::default(),
             time: TimeText::default(),
             style: PhantomData,
@@ -169,22 +196,21 @@ impl<S: Style> JsonText<S> {
         self.line(indent);
     }
 
-    /// Writes a member's name, and with it what [`Key`] has for the value.
+    /// Writes a member's name, and with it what [`Key`] has of the value.
     /// Inlined where the name is known, it is a few moves of constants.
     #[inline(always)]
     fn begin(&mut self, texts: &'static Texts) {
         if self.first {
-            self.begin_first(S::pick(texts));
+            self.begin_first(S::first(texts));
         } else {
-            self.out.append_constant(S::pick(texts));
+            self.out.append_constant(S::next(texts));
         }
     }
 
-    /// Writes the first member's name, of which nothing is told apart.
     #[inline(never)]
     fn begin_first(&mut self, text: &'static Constant) {
         self.first = false;
-        self.out.append(text.as_octets().get(S::COMMA.len()..).unwrap_or_default());
+        self.out.append_constant(text);
     }
 
     /// Writes a member's name; its value must follow.
@@ -258,7 +284,7 @@ impl<S: Style> JsonText<S> {
     }
 
     /// A member with a string of any content.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn text(&mut self, key: &'static Key, value: &str) {
         if is_plain(value.as_bytes()) {
             self.name(key, value);
@@ -363,11 +389,28 @@ impl<S: Style> JsonText<S> {
     }
 
     /// A member with a list of pairs of a name and a value, or null.
-    pub(crate) fn fields(&mut self, key: &'static Key, fields: Option<&[(SmolStr, SmolStr)]>) {
+    pub(crate) fn fields(&mut self, key: &'static Key, fields: Option<&Fields>) {
         let Some(fields) = fields else {
             return self.null(key);
         };
         self.key(key);
+        if fields.is_empty() {
+            self.raw("[]");
+        } else if let Some((_, text)) = self.lists.iter().find(|(known, _)| known == fields) {
+            self.out.append(text);
+        } else {
+            let begin = self.out.len();
+            self.list(fields);
+            let text = self.out.written().get(begin..).unwrap_or_default();
+            if self.lists.len() >= LISTS {
+                self.lists.pop_back();
+            }
+            self.lists.push_front((fields.clone(), text.into()));
+        }
+    }
+
+    /// Writes a list of pairs of a name and a value.
+    fn list(&mut self, fields: &Fields) {
         self.out.push(b'[');
         let mut comma = "";
         for (field, value) in fields {
@@ -466,40 +509,62 @@ impl<S: Style> JsonText<S> {
 }
 
 /// Whether a string is written as it is.
+#[inline(always)]
 fn is_plain(text: &[u8]) -> bool {
+    match (text.first_chunk(), text.last_chunk()) {
+        // Names and the like: two words, which may overlap.
+        (Some(first), Some(last)) if text.len() <= 16 => {
+            marks(u64::from_le_bytes(*first)) | marks(u64::from_le_bytes(*last)) == 0 || none_special(text)
+        }
+        (None, _) => match (text.first_chunk(), text.last_chunk()) {
+            (Some(first), Some(last)) => {
+                let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+                marks(u64::from(first) | u64::from(last) << 32) == 0 || none_special(text)
+            }
+            _ => !text.iter().any(|octet| is_special(*octet)),
+        },
+        _ => is_plain_long(text),
+    }
+}
+
+#[inline(never)]
+fn is_plain_long(text: &[u8]) -> bool {
+    match text.last_chunk() {
+        Some(last) if text.len() <= 64 => {
+            let (words, _) = text.as_chunks();
+            let last = marks(u64::from_le_bytes(*last));
+            let marked = words.iter().fold(last, |any, word| any | marks(u64::from_le_bytes(*word)));
+            marked == 0 || none_special(text)
+        }
+        _ => text.chunks(256).all(none_special),
+    }
+}
+
+/// The highest bit of each octet of a word that is a quotation mark, a reverse
+/// solidus, a control character, or beyond ASCII. Others may be marked by a
+/// borrow or a carry from one that is.
+#[inline(always)]
+const fn marks(word: u64) -> u64 {
     const fn all(octet: u8) -> u64 {
         u64::from_le_bytes([octet; 8])
     }
-    // The highest bit of each octet that is a quotation mark, a reverse
-    // solidus, a control character, or beyond ASCII. Others may be marked by a
-    // borrow or a carry from one that is.
-    let marks = |word: &[u8; 8]| {
-        let word = u64::from_le_bytes(*word);
-        let quote = (word ^ all(b'"')).wrapping_sub(all(1));
-        let solidus = (word ^ all(b'\\')).wrapping_sub(all(1));
-        let control = word.wrapping_sub(all(0x20)) | word.wrapping_add(all(1));
-        (quote | solidus | control | word) & all(0x80)
-    };
-    // Without branches, so that the compiler compares many octets at once. C1
-    // controls begin with 0xc2 in UTF-8.
-    let special = |octet: u8| octet < 0x20 || matches!(octet, b'"' | b'\\' | 0x7f | 0xc2);
-    let none_in = |text: &[u8]| !text.iter().fold(false, |any, &octet| any | special(octet));
-    match (text.first_chunk(), text.last_chunk()) {
-        // Names and the like. The last word may overlap the one before it.
-        (Some(first), Some(last)) if text.len() <= 16 => marks(first) | marks(last) == 0 || none_in(text),
-        (_, Some(last)) if text.len() <= 64 => {
-            let (words, _) = text.as_chunks();
-            let marked = words.iter().fold(marks(last), |any, word| any | marks(word));
-            marked == 0 || none_in(text)
-        }
-        (_, Some(_)) => text.chunks(256).all(none_in),
-        (_, None) => match (text.first_chunk(), text.last_chunk()) {
-            (Some([a, b, c, d]), Some([e, f, g, h])) => {
-                marks(&[*a, *b, *c, *d, *e, *f, *g, *h]) == 0 || none_in(text)
-            }
-            _ => none_in(text),
-        },
-    }
+    let quote = (word ^ all(b'"')).wrapping_sub(all(1));
+    let solidus = (word ^ all(b'\\')).wrapping_sub(all(1));
+    let control = word.wrapping_sub(all(0x20)) | word.wrapping_add(all(1));
+    (quote | solidus | control | word) & all(0x80)
+}
+
+/// Whether an octet must be escaped, or may begin what must: C1 controls begin
+/// with 0xc2 in UTF-8.
+#[inline(always)]
+const fn is_special(octet: u8) -> bool {
+    octet < 0x20 || matches!(octet, b'"' | b'\\' | 0x7f | 0xc2)
+}
+
+/// Without branches, so that the compiler compares many octets at once.
+#[inline(never)]
+fn none_special(text: &[u8]) -> bool {
+    !text.iter().fold(false, |any, &octet| any | is_special(octet))
 }
 
 /// Writes strings without their quotes.
@@ -600,6 +665,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn plain_is_what_has_nothing_special(text in proptest::collection::vec(
+            prop_oneof![20 => proptest::char::range(' ', '~').prop_map(|c| c as u8), 1 => any::<u8>()], 0..80)
+        ) {
+            prop_assert_eq!(is_plain(&text), !text.iter().any(|octet| is_special(*octet)));
+        }
+
         #[test]
         fn strings_are_what_they_were_and_hold_no_control_characters(
             text in proptest::collection::vec(
