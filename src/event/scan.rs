@@ -19,9 +19,7 @@ pub(super) struct Scan<'a> {
     at: usize,
     /// Where the octets that were compared last begin: not behind `at`.
     block: usize,
-    /// One bit for each of them, the first one lowest: whether it is a
-    /// quotation mark, a reverse solidus, a control character, or part of a
-    /// character of several octets.
+    /// One bit for each of them, the first one lowest: whether it is special.
     marks: u64,
 }
 
@@ -110,6 +108,25 @@ impl<'a> Scan<'a> {
         }
         self.peek()
     }
+
+    /// The same, octet by octet.
+    #[inline(always)]
+    pub(super) fn plain_few(&mut self) -> Option<u8> {
+        while let Some(octet) = self.peek() {
+            if is_special(octet) {
+                return Some(octet);
+            }
+            self.at += 1;
+        }
+        None
+    }
+}
+
+/// Whether an octet isn't plain ASCII of a string: a quotation mark, a reverse
+/// solidus, a control character, or part of a character of several octets.
+#[inline(always)]
+const fn is_special(octet: u8) -> bool {
+    matches!(octet, b'"' | b'\\' | ..0x20 | 0x80..)
 }
 
 /// Compares octets from a place on until some of a block are marked: the
@@ -139,14 +156,14 @@ fn find(octets: &[u8], at: usize) -> (usize, u64) {
     let mut found = 0;
     let mut place = 0;
     while let Some((&octet, behind)) = rest.split_first() {
-        found |= u64::from(matches!(octet, b'"' | b'\\' | ..0x20 | 0x80..)) << place;
+        found |= u64::from(is_special(octet)) << place;
         place += 1;
         rest = behind;
     }
     (block, found)
 }
 
-/// One bit for each octet of a block that isn't plain ASCII of a string.
+/// One bit for each octet of a block: whether it is special.
 #[inline(always)]
 fn marks(block: &[u8; BLOCK]) -> u64 {
     let (parts, _) = block.as_chunks::<16>();
@@ -206,6 +223,8 @@ mod tests {
                     let next = scan.plain();
                     assert_eq!(scan.at(), naive(&octets, 0), "{octet:#x} at {place} of {length}");
                     assert_eq!(next, octets.get(scan.at()).copied());
+                    let mut few = Scan::new(&octets);
+                    assert_eq!((few.plain_few(), few.at()), (next, scan.at()));
                 }
             }
         }

@@ -50,13 +50,22 @@ pub(super) enum StringFault {
     Hex,
 }
 
+/// So few octets are sooner looked at than compared as a block.
+const FEW: usize = 8;
+
 /// Reads string content, up to and with the closing quotation mark: whether the
 /// string closed (else all is read). At a fault the octet at fault comes next.
 #[inline]
 pub(super) fn read(within: &mut Within, scan: &mut Scan<'_>) -> Result<bool, StringFault> {
-    if *within == Within::Plain && scan.plain() == Some(b'"') {
-        scan.pass(1);
-        return Ok(true);
+    if *within == Within::Plain {
+        match if scan.left() < FEW { scan.plain_few() } else { scan.plain() } {
+            Some(b'"') => {
+                scan.pass(1);
+                return Ok(true);
+            }
+            None => return Ok(false),
+            Some(_) => {}
+        }
     }
     let (behind, closed) = read_on(within, *scan);
     *scan = behind;
