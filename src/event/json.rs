@@ -54,11 +54,12 @@ pub(super) trait Listener {
     /// Content of a name or of a wanted string, before its last part.
     fn part(&mut self, octets: &[u8]);
 
-    /// The last part of a member's name.
-    fn name(&mut self, octets: &[u8]);
+    /// The last part of a member's name; `is_plain` where that is known to be
+    /// ASCII without escapes. Returns whether its value is of interest.
+    fn name(&mut self, octets: &[u8], is_plain: bool) -> bool;
 
     /// The last part of a wanted string.
-    fn string(&mut self, octets: &[u8]);
+    fn string(&mut self, octets: &[u8], is_plain: bool);
 
     /// The object or array that is followed ends: the listener takes one from its depth.
     fn leave(&mut self);
@@ -122,9 +123,11 @@ impl Listener for Deaf {
 
     fn part(&mut self, _: &[u8]) {}
 
-    fn name(&mut self, _: &[u8]) {}
+    fn name(&mut self, _: &[u8], _: bool) -> bool {
+        false
+    }
 
-    fn string(&mut self, _: &[u8]) {}
+    fn string(&mut self, _: &[u8], _: bool) {}
 
     fn leave(&mut self) {}
 }
@@ -276,7 +279,8 @@ impl Recogniser {
                     };
                 }
                 State::InString => {
-                    match self.string(&mut scan, listener, L::string) {
+                    match self.string(&mut scan, listener, |listener, octets| listener.string(octets, false))
+                    {
                         Ok(true) => {}
                         Ok(false) => break Step::Open,
                         Err(fault) => break Step::Fault(string_fault(fault, scan.rest())),
@@ -322,7 +326,9 @@ impl Recogniser {
                     }
                 }
                 State::InName => {
-                    match self.string(&mut scan, listener, L::name) {
+                    match self.string(&mut scan, listener, |listener, octets| {
+                        listener.name(octets, false);
+                    }) {
                         Ok(true) => {}
                         Ok(false) => break Step::Open,
                         Err(fault) => break Step::Fault(string_fault(fault, scan.rest())),
@@ -431,7 +437,7 @@ impl Recogniser {
         // Whether a name's quotation mark has been passed over.
         let mut in_name = false;
         loop {
-            let told = self.is_told(listener);
+            let mut told = self.is_told(listener);
             if in_name || matches!(state, State::Name | State::FirstName) {
                 if !in_name {
                     if scan.token() != Some(b'"') {
@@ -441,22 +447,20 @@ impl Recogniser {
                 }
                 in_name = false;
                 let from = scan.at();
-                if !self.closes(scan) {
+                let Some(is_plain) = self.closes(scan) else {
                     return self.left_open(State::InName, told, scan.since(from), listener);
-                }
-                if told {
-                    listener.name(scan.since(from));
-                }
+                };
+                told = told && listener.name(scan.since(from), is_plain);
                 scan.pass(1);
                 // Most members have a string, and most are followed by others.
                 if scan.pass_over(*b":\"") {
                     let wanted = told && listener.value(Shape::String, place(start, scan) - 1);
                     let from = scan.at();
-                    if !self.closes(scan) {
+                    let Some(is_plain) = self.closes(scan) else {
                         return self.left_open(State::InString, wanted, scan.since(from), listener);
-                    }
+                    };
                     if wanted {
-                        listener.string(scan.since(from));
+                        listener.string(scan.since(from), is_plain);
                     }
                     scan.pass(1);
                     if scan.pass_over(*b",\"") {
@@ -483,11 +487,11 @@ impl Recogniser {
                     let wanted = told && listener.value(Shape::String, place(start, scan));
                     scan.pass(1);
                     let from = scan.at();
-                    if !self.closes(scan) {
+                    let Some(is_plain) = self.closes(scan) else {
                         return self.left_open(State::InString, wanted, scan.since(from), listener);
-                    }
+                    };
                     if wanted {
-                        listener.string(scan.since(from));
+                        listener.string(scan.since(from), is_plain);
                     }
                     scan.pass(1);
                 }
@@ -586,16 +590,17 @@ impl Recogniser {
         state
     }
 
-    /// Reads a string up to the quotation mark that closes it: whether that
-    /// comes next. If not, either all is read, or what comes next is at fault.
+    /// Reads a string up to the quotation mark that closes it, if that comes:
+    /// whether it is ASCII without escapes. If it doesn't come, either all is
+    /// read, or what comes next is at fault.
     #[inline(always)]
-    fn closes(&mut self, scan: &mut Scan<'_>) -> bool {
+    fn closes(&mut self, scan: &mut Scan<'_>) -> Option<bool> {
         if scan.plain() == Some(b'"') {
-            return true;
+            return Some(true);
         }
         let closed;
         (*scan, closed) = string::read_on(&mut self.within, *scan);
-        closed == Ok(true)
+        (closed == Ok(true)).then_some(false)
     }
 
     /// Reads what stands between two values of an object or an array, and the

@@ -132,6 +132,13 @@ pub struct Summary {
 #[derive(Debug, Clone, Default)]
 pub struct MaybeSummary(Option<Box<Summary>>);
 
+impl MaybeSummary {
+    /// The summary, if it was made.
+    fn made(&mut self) -> Option<&mut Summary> {
+        self.0.as_deref_mut()
+    }
+}
+
 impl From<Summary> for MaybeSummary {
     fn from(summary: Summary) -> Self {
         Self(Some(Box::new(summary)))

@@ -148,7 +148,7 @@ pub(super) fn decode(literal: &[u8]) -> SmolStr {
 
 /// A literal's content without escapes as a string. That it is UTF-8 was seen
 /// when it was read, but for what stands beside a fault.
-fn plain(octets: &[u8]) -> SmolStr {
+pub(super) fn plain(octets: &[u8]) -> SmolStr {
     match std::str::from_utf8(octets) {
         Ok(text) => text.into(),
         Err(_) => String::from_utf8_lossy(octets).into(),

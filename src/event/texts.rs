@@ -278,9 +278,11 @@ impl Listener for AnyText {
 
     fn part(&mut self, _: &[u8]) {}
 
-    fn name(&mut self, _: &[u8]) {}
+    fn name(&mut self, _: &[u8], _: bool) -> bool {
+        false
+    }
 
-    fn string(&mut self, _: &[u8]) {}
+    fn string(&mut self, _: &[u8], _: bool) {}
 
     fn leave(&mut self) {}
 }

@@ -18,9 +18,10 @@ use smol_str::SmolStr;
 
 use super::json::{Listener, Shape};
 use super::kept::Literal;
-use super::string::decode;
+use super::string::{decode, plain as plain_text};
 use super::texts::Subject;
 use super::{EventItem, MaybeSummary, Summary};
+use crate::limits;
 
 /// The types of watch events.
 pub(super) const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
@@ -47,7 +48,10 @@ pub(super) struct WatchEvent {
     object: Object,
     /// Whether the summary is wanted.
     summarises: bool,
-    summary: Summary,
+    /// Made with the first member that it shows.
+    summary: MaybeSummary,
+    /// Texts that most events have in common with the one before.
+    common: Common,
     /// What is known of a table's rows.
     rows: Option<Box<Rows>>,
 }
@@ -60,6 +64,14 @@ struct Rows {
     count: u64,
     /// The names of the last one's object.
     last: Summary,
+}
+
+/// Texts of the event before.
+#[derive(Debug, Default)]
+struct Common {
+    api_version: SmolStr,
+    kind: SmolStr,
+    namespace: SmolStr,
 }
 
 /// The members that count.
@@ -89,6 +101,23 @@ enum Member {
     RowNamespace,
     RowVersion,
     Other,
+}
+
+impl Member {
+    /// Whether the summary of any event shows it.
+    const fn is_shown(self) -> bool {
+        matches!(
+            self,
+            Self::ApiVersion
+                | Self::Kind
+                | Self::Name
+                | Self::Namespace
+                | Self::ResourceVersion
+                | Self::RowName
+                | Self::RowNamespace
+                | Self::RowVersion
+        )
+    }
 }
 
 /// What is known of `type`.
@@ -130,34 +159,40 @@ impl WatchEvent {
             kind: Type::Missing,
             object: Object::Missing,
             summarises,
-            summary: Summary::default(),
+            summary: MaybeSummary::default(),
+            common: Common::default(),
             rows: None,
         }
     }
 
-    /// The place of a member's value in the summary.
-    fn field(&mut self, member: Member) -> Option<&mut Option<SmolStr>> {
+    /// Notes what the summary shows of a member.
+    fn note(&mut self, member: Member, text: Option<SmolStr>) {
         match member {
-            Member::ApiVersion => Some(&mut self.summary.api_version),
-            Member::Kind => Some(&mut self.summary.kind),
-            Member::Name => Some(&mut self.summary.name),
-            Member::Namespace => Some(&mut self.summary.namespace),
-            Member::ResourceVersion => Some(&mut self.summary.resource_version),
-            Member::Reason => Some(&mut self.summary.reason),
-            Member::Message => Some(&mut self.summary.message),
-            Member::RowName => self.rows.as_mut().map(|rows| &mut rows.last.name),
-            Member::RowNamespace => self.rows.as_mut().map(|rows| &mut rows.last.namespace),
-            Member::RowVersion => self.rows.as_mut().map(|rows| &mut rows.last.resource_version),
+            Member::ApiVersion => self.summary.api_version = text,
+            Member::Kind => self.summary.kind = text,
+            Member::Name => self.summary.name = text,
+            Member::Namespace => self.summary.namespace = text,
+            Member::ResourceVersion => self.summary.resource_version = text,
+            Member::Created => self.summary.created = text.as_deref().and_then(seconds),
+            Member::InitialEventsEnd => self.summary.initial_events_end = text.as_deref() == Some("true"),
+            Member::Reason => self.summary.reason = text,
+            Member::Message => self.summary.message = text,
+            Member::RowName | Member::RowNamespace | Member::RowVersion => {
+                let Some(rows) = &mut self.rows else { return };
+                match member {
+                    Member::RowName => rows.last.name = text,
+                    Member::RowNamespace => rows.last.namespace = text,
+                    _ => rows.last.resource_version = text,
+                }
+            }
             Member::Type
             | Member::Object
             | Member::Metadata
             | Member::Rows
             | Member::RowObject
             | Member::RowMetadata
-            | Member::Created
             | Member::Annotations
-            | Member::InitialEventsEnd
-            | Member::Other => None,
+            | Member::Other => {}
         }
     }
 
@@ -167,7 +202,7 @@ impl WatchEvent {
             Member::Type => self.kind = Type::Missing,
             Member::Object => {
                 self.object = Object::Missing;
-                self.summary = Summary::default();
+                self.summary = MaybeSummary::default();
                 self.rows = None;
             }
             Member::Rows => self.rows = None,
@@ -177,19 +212,22 @@ impl WatchEvent {
                 }
             }
             Member::Metadata => {
-                self.summary.name = None;
-                self.summary.namespace = None;
-                self.summary.resource_version = None;
-                self.summary.created = None;
-                self.summary.initial_events_end = false;
-            }
-            Member::Created => self.summary.created = None,
-            Member::Annotations | Member::InitialEventsEnd => self.summary.initial_events_end = false,
-            _ => {
-                if let Some(field) = self.field(member) {
-                    *field = None;
+                if let Some(summary) = self.summary.made() {
+                    summary.name = None;
+                    summary.namespace = None;
+                    summary.resource_version = None;
+                    summary.created = None;
+                    summary.initial_events_end = false;
                 }
             }
+            Member::Annotations => {
+                if let Some(summary) = self.summary.made() {
+                    summary.initial_events_end = false;
+                }
+            }
+            Member::Other => {}
+            _ if self.summary.made().is_none() && self.rows.is_none() => {}
+            _ => self.note(member, None),
         }
     }
 
@@ -236,7 +274,7 @@ impl Subject for WatchEvent {
         self.start = start;
         self.kind = Type::Missing;
         self.object = Object::Missing;
-        self.summary = Summary::default();
+        self.summary = MaybeSummary::default();
         self.rows = None;
     }
 
@@ -265,7 +303,7 @@ impl Subject for WatchEvent {
         if let Type::Known(kind) = &self.kind {
             summary.event_type = Some(SmolStr::new_static(kind));
         }
-        EventItem::Event { span, summary: summary.into() }
+        EventItem::Event { span, summary }
     }
 }
 
@@ -332,7 +370,7 @@ impl Listener for WatchEvent {
                 self.depth += 1;
                 false
             }
-            (_, member, Shape::String) => self.summarises && self.field(member).is_some(),
+            (_, member, Shape::String) => self.summarises && member.is_shown(),
             _ => false,
         }
     }
@@ -343,36 +381,53 @@ impl Listener for WatchEvent {
     }
 
     #[inline(never)]
-    fn name(&mut self, octets: &[u8]) {
-        let name = self.literal.ending_in(octets).unwrap_or_default();
-        self.member = match member(self.depth, name) {
-            Member::Other if name.contains(&b'\\') => member(self.depth, decode(name).as_bytes()),
-            member => member,
+    fn name(&mut self, octets: &[u8], is_plain: bool) -> bool {
+        self.member = if is_plain && self.literal.is_empty() {
+            member(self.depth, octets)
+        } else {
+            let name = self.literal.ending_in(octets).unwrap_or_default();
+            let named = match member(self.depth, name) {
+                Member::Other if name.contains(&b'\\') => member(self.depth, decode(name).as_bytes()),
+                member => member,
+            };
+            self.literal.clear();
+            named
         };
-        self.literal.clear();
         self.forget(self.member);
+        self.member != Member::Other
     }
 
     #[inline(never)]
-    fn string(&mut self, octets: &[u8]) {
-        let literal = self.literal.ending_in(octets);
-        if let Type::Begun { .. } = self.kind
-            && let Some(known) = TYPES.into_iter().find(|known| Some(known.as_bytes()) == literal)
-        {
-            self.kind = Type::Known(known);
-            return self.literal.clear();
+    fn string(&mut self, octets: &[u8], is_plain: bool) {
+        let is_whole = is_plain && self.literal.is_empty();
+        let begun = match self.kind {
+            Type::Begun { at } => Some(at),
+            _ => None,
+        };
+        if is_whole && octets.len() <= limits::EVENT_LITERAL {
+            match (begun, known_type(octets)) {
+                (Some(_), Some(known)) => self.kind = Type::Known(known),
+                (Some(at), None) => self.kind = Type::Unknown { at, found: Some(plain_text(octets)) },
+                (None, _) => {
+                    let text = match self.member {
+                        Member::ApiVersion => same_or_new(&mut self.common.api_version, octets),
+                        Member::Kind => same_or_new(&mut self.common.kind, octets),
+                        Member::Namespace => same_or_new(&mut self.common.namespace, octets),
+                        _ => plain_text(octets),
+                    };
+                    self.note(self.member, Some(text));
+                }
+            }
+            return;
         }
-        let found = literal.map(decode);
+        let text = self.literal.ending_in(octets).map(decode);
         self.literal.clear();
-        if let Type::Begun { at } = self.kind {
-            let known = found.as_deref().and_then(|found| TYPES.into_iter().find(|known| *known == found));
-            self.kind = known.map_or(Type::Unknown { at, found }, Type::Known);
-        } else if self.member == Member::Created {
-            self.summary.created = found.as_deref().and_then(seconds);
-        } else if self.member == Member::InitialEventsEnd {
-            self.summary.initial_events_end = found.as_deref() == Some("true");
-        } else if let Some(field) = self.field(self.member) {
-            *field = found;
+        match begun {
+            Some(at) => {
+                let known = text.as_deref().and_then(|text| known_type(text.as_bytes()));
+                self.kind = known.map_or(Type::Unknown { at, found: text }, Type::Known);
+            }
+            None => self.note(self.member, text),
         }
     }
 
@@ -388,29 +443,57 @@ impl Listener for WatchEvent {
 }
 
 /// The member that a name stands for, in the object at a depth.
+#[inline(always)]
 fn member(depth: u64, name: &[u8]) -> Member {
-    match (depth, name) {
-        (1, b"type") => Member::Type,
-        (1, b"object") => Member::Object,
-        (2, b"apiVersion") => Member::ApiVersion,
-        (2, b"kind") => Member::Kind,
-        (2, b"metadata") => Member::Metadata,
-        (2, b"reason") => Member::Reason,
-        (2, b"message") => Member::Message,
-        (2, b"rows") => Member::Rows,
-        (4, b"object") => Member::RowObject,
-        (5, b"metadata") => Member::RowMetadata,
-        (6, b"name") => Member::RowName,
-        (6, b"namespace") => Member::RowNamespace,
-        (6, b"resourceVersion") => Member::RowVersion,
-        (3, b"name") => Member::Name,
-        (3, b"namespace") => Member::Namespace,
-        (3, b"resourceVersion") => Member::ResourceVersion,
-        (3, b"creationTimestamp") => Member::Created,
-        (3, b"annotations") => Member::Annotations,
-        (4, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
-        _ => Member::Other,
+    match depth {
+        1 => match name {
+            b"type" => Member::Type,
+            b"object" => Member::Object,
+            _ => Member::Other,
+        },
+        2 => match name {
+            b"kind" => Member::Kind,
+            b"apiVersion" => Member::ApiVersion,
+            b"metadata" => Member::Metadata,
+            b"reason" => Member::Reason,
+            b"message" => Member::Message,
+            b"rows" => Member::Rows,
+            _ => Member::Other,
+        },
+        3 => match name {
+            b"name" => Member::Name,
+            b"namespace" => Member::Namespace,
+            b"resourceVersion" => Member::ResourceVersion,
+            b"creationTimestamp" => Member::Created,
+            b"annotations" => Member::Annotations,
+            _ => Member::Other,
+        },
+        _ => match (depth, name) {
+            (4, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
+            (4, b"object") => Member::RowObject,
+            (5, b"metadata") => Member::RowMetadata,
+            (6, b"name") => Member::RowName,
+            (6, b"namespace") => Member::RowNamespace,
+            (6, b"resourceVersion") => Member::RowVersion,
+            _ => Member::Other,
+        },
     }
+}
+
+/// The type of watch events that a string names.
+#[inline(always)]
+fn known_type(text: &[u8]) -> Option<&'static str> {
+    TYPES.into_iter().find(|known| known.as_bytes() == text)
+}
+
+/// The text that was the last of its kind if it is the same, so that nothing
+/// is made of it anew.
+#[inline(always)]
+fn same_or_new(last: &mut SmolStr, octets: &[u8]) -> SmolStr {
+    if last.as_bytes() != octets {
+        *last = plain_text(octets);
+    }
+    last.clone()
 }
 
 /// The seconds since 1970 of a time as Kubernetes writes it (RFC 3339).
