@@ -38,6 +38,9 @@ pub(super) struct WatchEvent {
     depth: u64,
     /// The member whose name was read last, at that depth.
     member: Member,
+    /// A bit for each member that was named: only what was named before has
+    /// anything to forget.
+    named: u32,
     /// The name or string at hand, where slices cut it.
     literal: Literal,
     /// The text's first octet.
@@ -153,6 +156,7 @@ impl WatchEvent {
         Self {
             depth: 0,
             member: Member::Other,
+            named: 0,
             literal: Literal::default(),
             start: 0,
             shape: Shape::Null,
@@ -197,6 +201,7 @@ impl WatchEvent {
     }
 
     /// Forgets what an earlier member of the same name said.
+    #[cold]
     fn forget(&mut self, member: Member) {
         match member {
             Member::Type => self.kind = Type::Missing,
@@ -226,8 +231,51 @@ impl WatchEvent {
                 }
             }
             Member::Other => {}
-            _ if self.summary.made().is_none() && self.rows.is_none() => {}
             _ => self.note(member, None),
+        }
+    }
+
+    /// The member that a name stands for which slices cut, or which has
+    /// escapes or longer characters; its last octets are given.
+    #[cold]
+    fn unusual_name(&mut self, octets: &[u8]) -> Member {
+        let name = self.literal.ending_in(octets).unwrap_or_default();
+        let named = match member(self.depth, name) {
+            Member::Other if name.contains(&b'\\') => member(self.depth, decode(name).as_bytes()),
+            member => member,
+        };
+        self.literal.clear();
+        named
+    }
+
+    /// The same of a string.
+    #[inline(never)]
+    fn unusual_string(&mut self, octets: &[u8]) {
+        let text = self.literal.ending_in(octets).map(decode);
+        self.literal.clear();
+        if let Type::Begun { at } = self.kind {
+            let known = text.as_deref().and_then(|text| known_type(text.as_bytes()));
+            self.kind = known.map_or(Type::Unknown { at, found: text }, Type::Known);
+        } else {
+            self.note(self.member, text);
+        }
+    }
+
+    /// The value at hand is a table's list of rows.
+    #[cold]
+    fn begin_rows(&mut self) {
+        self.rows = Some(Box::new(Rows { within: true, ..Rows::default() }));
+        self.depth = 3;
+        self.member = Member::Other;
+    }
+
+    /// The value at hand is a row, if it is in the list of rows.
+    #[cold]
+    fn begin_row(&mut self, shape: Shape) {
+        if let Some(rows) = self.rows.as_mut().filter(|rows| rows.within) {
+            rows.count += 1;
+            rows.last = Summary::default();
+            self.depth += u64::from(shape == Shape::Object);
         }
     }
 
@@ -270,6 +318,7 @@ impl Subject for WatchEvent {
     fn begin(&mut self, start: u64) {
         self.depth = 0;
         self.member = Member::Other;
+        self.named = 0;
         self.literal.clear();
         self.start = start;
         self.kind = Type::Missing;
@@ -353,17 +402,11 @@ impl Listener for WatchEvent {
             (_, Member::InitialEventsEnd, Shape::String) => true,
             (_, Member::Reason | Member::Message, Shape::String) => self.kind == Type::Known("ERROR"),
             (_, Member::Rows, Shape::Array) => {
-                self.rows = Some(Box::new(Rows { within: true, ..Rows::default() }));
-                self.depth = 3;
-                self.member = Member::Other;
+                self.begin_rows();
                 false
             }
             (3, Member::Other, _) => {
-                if let Some(rows) = self.rows.as_mut().filter(|rows| rows.within) {
-                    rows.count += 1;
-                    rows.last = Summary::default();
-                    self.depth += u64::from(shape == Shape::Object);
-                }
+                self.begin_row(shape);
                 false
             }
             (_, Member::RowObject | Member::RowMetadata, Shape::Object) => {
@@ -385,50 +428,33 @@ impl Listener for WatchEvent {
         self.member = if is_plain && self.literal.is_empty() {
             member(self.depth, octets)
         } else {
-            let name = self.literal.ending_in(octets).unwrap_or_default();
-            let named = match member(self.depth, name) {
-                Member::Other if name.contains(&b'\\') => member(self.depth, decode(name).as_bytes()),
-                member => member,
-            };
-            self.literal.clear();
-            named
+            self.unusual_name(octets)
         };
-        self.forget(self.member);
+        let bit = 1 << self.member as u32;
+        if self.named & bit != 0 {
+            self.forget(self.member);
+        }
+        self.named |= bit;
         self.member != Member::Other
     }
 
     #[inline(never)]
     fn string(&mut self, octets: &[u8], is_plain: bool) {
-        let is_whole = is_plain && self.literal.is_empty();
-        let begun = match self.kind {
-            Type::Begun { at } => Some(at),
-            _ => None,
-        };
-        if is_whole && octets.len() <= limits::EVENT_LITERAL {
-            match (begun, known_type(octets)) {
-                (Some(_), Some(known)) => self.kind = Type::Known(known),
-                (Some(at), None) => self.kind = Type::Unknown { at, found: Some(plain_text(octets)) },
-                (None, _) => {
-                    let text = match self.member {
-                        Member::ApiVersion => same_or_new(&mut self.common.api_version, octets),
-                        Member::Kind => same_or_new(&mut self.common.kind, octets),
-                        Member::Namespace => same_or_new(&mut self.common.namespace, octets),
-                        _ => plain_text(octets),
-                    };
-                    self.note(self.member, Some(text));
-                }
-            }
+        if !is_plain || !self.literal.is_empty() || octets.len() > limits::EVENT_LITERAL {
+            return self.unusual_string(octets);
+        }
+        if let Type::Begun { at } = self.kind {
+            let unknown = || Type::Unknown { at, found: Some(plain_text(octets)) };
+            self.kind = known_type(octets).map_or_else(unknown, Type::Known);
             return;
         }
-        let text = self.literal.ending_in(octets).map(decode);
-        self.literal.clear();
-        match begun {
-            Some(at) => {
-                let known = text.as_deref().and_then(|text| known_type(text.as_bytes()));
-                self.kind = known.map_or(Type::Unknown { at, found: text }, Type::Known);
-            }
-            None => self.note(self.member, text),
-        }
+        let text = match self.member {
+            Member::ApiVersion => same_or_new(&mut self.common.api_version, octets),
+            Member::Kind => same_or_new(&mut self.common.kind, octets),
+            Member::Namespace => same_or_new(&mut self.common.namespace, octets),
+            _ => plain_text(octets),
+        };
+        self.note(self.member, Some(text));
     }
 
     fn leave(&mut self) {
@@ -446,44 +472,47 @@ impl Listener for WatchEvent {
 #[inline(always)]
 fn member(depth: u64, name: &[u8]) -> Member {
     match depth {
-        1 => match name {
-            b"type" => Member::Type,
-            b"object" => Member::Object,
-            _ => Member::Other,
-        },
-        2 => match name {
-            b"kind" => Member::Kind,
-            b"apiVersion" => Member::ApiVersion,
-            b"metadata" => Member::Metadata,
-            b"reason" => Member::Reason,
-            b"message" => Member::Message,
-            b"rows" => Member::Rows,
-            _ => Member::Other,
-        },
-        3 => match name {
-            b"name" => Member::Name,
-            b"namespace" => Member::Namespace,
-            b"resourceVersion" => Member::ResourceVersion,
-            b"creationTimestamp" => Member::Created,
-            b"annotations" => Member::Annotations,
-            _ => Member::Other,
-        },
-        _ => match (depth, name) {
-            (4, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
-            (4, b"object") => Member::RowObject,
-            (5, b"metadata") => Member::RowMetadata,
-            (6, b"name") => Member::RowName,
-            (6, b"namespace") => Member::RowNamespace,
-            (6, b"resourceVersion") => Member::RowVersion,
-            _ => Member::Other,
-        },
+        1 if is(name, b"type") => Member::Type,
+        1 if is(name, b"object") => Member::Object,
+        2 if is(name, b"kind") => Member::Kind,
+        2 if is(name, b"apiVersion") => Member::ApiVersion,
+        2 if is(name, b"metadata") => Member::Metadata,
+        2 if is(name, b"reason") => Member::Reason,
+        2 if is(name, b"message") => Member::Message,
+        2 if is(name, b"rows") => Member::Rows,
+        3 if is(name, b"name") => Member::Name,
+        3 if is(name, b"namespace") => Member::Namespace,
+        3 if is(name, b"resourceVersion") => Member::ResourceVersion,
+        3 if is(name, b"creationTimestamp") => Member::Created,
+        3 if is(name, b"annotations") => Member::Annotations,
+        4 if is(name, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
+        4 if is(name, b"object") => Member::RowObject,
+        5 if is(name, b"metadata") => Member::RowMetadata,
+        6 if is(name, b"name") => Member::RowName,
+        6 if is(name, b"namespace") => Member::RowNamespace,
+        6 if is(name, b"resourceVersion") => Member::RowVersion,
+        _ => Member::Other,
     }
+}
+
+/// Whether a text is the one given: as its length is known, some words are
+/// compared, where the patterns of `match` compare octets.
+#[inline(always)]
+fn is<const N: usize>(text: &[u8], given: &[u8; N]) -> bool {
+    text.len() == N && text.first_chunk() == Some(given)
 }
 
 /// The type of watch events that a string names.
 #[inline(always)]
 fn known_type(text: &[u8]) -> Option<&'static str> {
-    TYPES.into_iter().find(|known| known.as_bytes() == text)
+    match text {
+        _ if is(text, b"ADDED") => Some("ADDED"),
+        _ if is(text, b"MODIFIED") => Some("MODIFIED"),
+        _ if is(text, b"DELETED") => Some("DELETED"),
+        _ if is(text, b"BOOKMARK") => Some("BOOKMARK"),
+        _ if is(text, b"ERROR") => Some("ERROR"),
+        _ => None,
+    }
 }
 
 /// The text that was the last of its kind if it is the same, so that nothing
@@ -522,5 +551,21 @@ const fn json(shape: Shape) -> &'static str {
         Shape::Number => "a JSON number",
         Shape::Boolean => "a JSON boolean",
         Shape::Null => "a JSON null",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_types_are_known_and_nothing_else() {
+        for known in TYPES {
+            assert_eq!(known_type(known.as_bytes()), Some(known));
+            for other in [&known[1..], &known[..known.len() - 1], &format!("{known}S"), &known.to_lowercase()]
+            {
+                assert_eq!(known_type(other.as_bytes()), None);
+            }
+        }
     }
 }
