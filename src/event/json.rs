@@ -61,6 +61,15 @@ pub(super) trait Listener {
     /// The last part of a wanted string.
     fn string(&mut self, octets: &[u8], is_plain: bool);
 
+    /// A string that lies in a slice as a whole, and begins at offset `at`: the
+    /// same as its value, and then, if it is wanted, its last part.
+    #[inline(always)]
+    fn text(&mut self, at: u64, octets: &[u8], is_plain: bool) {
+        if self.value(Shape::String, at) {
+            self.string(octets, is_plain);
+        }
+    }
+
     /// The object or array that is followed ends: the listener takes one from its depth.
     fn leave(&mut self);
 }
@@ -454,13 +463,14 @@ impl Recogniser {
                 scan.pass(1);
                 // Most members have a string, and most are followed by others.
                 if scan.pass_over(*b":\"") {
-                    let wanted = told && listener.value(Shape::String, place(start, scan) - 1);
+                    let at = place(start, scan).saturating_sub(1);
                     let from = scan.at();
                     let Some(is_plain) = self.closes(scan) else {
+                        let wanted = told && listener.value(Shape::String, at);
                         return self.left_open(State::InString, wanted, scan.since(from), listener);
                     };
-                    if wanted {
-                        listener.string(scan.since(from), is_plain);
+                    if told {
+                        listener.text(at, scan.since(from), is_plain);
                     }
                     scan.pass(1);
                     if scan.pass_over(*b",\"") {
@@ -484,14 +494,15 @@ impl Recogniser {
             };
             match octet {
                 b'"' => {
-                    let wanted = told && listener.value(Shape::String, place(start, scan));
+                    let at = place(start, scan);
                     scan.pass(1);
                     let from = scan.at();
                     let Some(is_plain) = self.closes(scan) else {
+                        let wanted = told && listener.value(Shape::String, at);
                         return self.left_open(State::InString, wanted, scan.since(from), listener);
                     };
-                    if wanted {
-                        listener.string(scan.since(from), is_plain);
+                    if told {
+                        listener.text(at, scan.since(from), is_plain);
                     }
                     scan.pass(1);
                 }

@@ -364,7 +364,7 @@ impl Listener for WatchEvent {
         self.depth
     }
 
-    #[inline(never)]
+    #[inline]
     fn value(&mut self, shape: Shape, at: u64) -> bool {
         match (self.depth, self.member, shape) {
             (0, ..) => {
@@ -438,7 +438,7 @@ impl Listener for WatchEvent {
         self.member != Member::Other
     }
 
-    #[inline(never)]
+    #[inline]
     fn string(&mut self, octets: &[u8], is_plain: bool) {
         if !is_plain || !self.literal.is_empty() || octets.len() > limits::EVENT_LITERAL {
             return self.unusual_string(octets);
@@ -455,6 +455,13 @@ impl Listener for WatchEvent {
             _ => plain_text(octets),
         };
         self.note(self.member, Some(text));
+    }
+
+    #[inline(never)]
+    fn text(&mut self, at: u64, octets: &[u8], is_plain: bool) {
+        if self.value(Shape::String, at) {
+            self.string(octets, is_plain);
+        }
     }
 
     fn leave(&mut self) {
