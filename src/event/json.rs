@@ -6,13 +6,24 @@
 //! no byte order mark, no octet that isn't UTF-8. Its state at the end of a
 //! slice is a few octets, so it doesn't matter where the slices end.
 //!
+//! The grammar is written down twice. The states can stop at any octet, and say
+//! what is wrong with one. A run reads what lies in a slice as a whole, and
+//! stops, between two tokens, before whatever it doesn't expect. What takes
+//! octets one by one meets only the states, so tests that read the same in
+//! pieces of every size hold the two equal.
+//!
 //! Objects, arrays and strings end with their last octet. A number or a
 //! literal ends before the next octet, which must be one that can stand behind
 //! it: in a row of texts `[1][2]3[4]` is fine and `truefalse` is not, as
 //! serde_json's stream reader has it.
 
-use super::number::Number;
+use super::number::{self, Number};
+use super::scan::{self, Scan};
 use super::string::{self, StringFault, Within};
+
+/// So many octets are read as a run. Fewer, as those of a chunk of one, are
+/// left to the states at once.
+const WORTH_RUNNING: usize = 4;
 
 /// What kind of value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +54,21 @@ pub(super) trait Listener {
     /// Content of a name or of a wanted string, before its last part.
     fn part(&mut self, octets: &[u8]);
 
-    /// The last part of a member's name.
-    fn name(&mut self, octets: &[u8]);
+    /// The last part of a member's name; `is_plain` where that is known to be
+    /// ASCII without escapes. Returns whether its value is of interest.
+    fn name(&mut self, octets: &[u8], is_plain: bool) -> bool;
 
     /// The last part of a wanted string.
-    fn string(&mut self, octets: &[u8]);
+    fn string(&mut self, octets: &[u8], is_plain: bool);
+
+    /// A string that lies in a slice as a whole, and begins at offset `at`: the
+    /// same as its value, and then, if it is wanted, its last part.
+    #[inline(always)]
+    fn text(&mut self, at: u64, octets: &[u8], is_plain: bool) {
+        if self.value(Shape::String, at) {
+            self.string(octets, is_plain);
+        }
+    }
 
     /// The object or array that is followed ends: the listener takes one from its depth.
     fn leave(&mut self);
@@ -95,23 +116,52 @@ enum State {
     Behind,
 }
 
+/// Listens to nothing.
+struct Deaf;
+
+impl Listener for Deaf {
+    const LISTENS: bool = false;
+
+    fn depth(&self) -> u64 {
+        0
+    }
+
+    fn value(&mut self, _: Shape, _: u64) -> bool {
+        false
+    }
+
+    fn part(&mut self, _: &[u8]) {}
+
+    fn name(&mut self, _: &[u8], _: bool) -> bool {
+        false
+    }
+
+    fn string(&mut self, _: &[u8], _: bool) {}
+
+    fn leave(&mut self) {}
+}
+
 /// Which of the containers around a place are objects: one bit a level.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Nesting {
     depth: u64,
-    /// The innermost levels, the last one lowest: 1 to 64 of them, or none at
-    /// depth 0.
+    /// The innermost levels, the last one lowest, above them a bit that is set:
+    /// 1 to 63 levels, or none at depth 0.
     word: u64,
     /// Full words of the levels around those.
     outer: Vec<u64>,
 }
 
 impl Nesting {
+    const fn new() -> Self {
+        Self { depth: 0, word: 1, outer: Vec::new() }
+    }
+
     #[inline(always)]
     fn open(&mut self, object: bool) {
-        if self.depth.is_multiple_of(64) && self.depth > 0 {
+        if self.word.leading_zeros() == 0 {
             self.outer.push(self.word);
-            self.word = 0;
+            self.word = 1;
         }
         self.word = self.word << 1 | u64::from(object);
         self.depth += 1;
@@ -121,8 +171,8 @@ impl Nesting {
     fn close(&mut self) {
         self.word >>= 1;
         self.depth = self.depth.saturating_sub(1);
-        if self.depth.is_multiple_of(64) {
-            self.word = self.outer.pop().unwrap_or_default();
+        if self.word <= 1 {
+            self.word = self.outer.pop().unwrap_or(1);
         }
     }
 
@@ -153,7 +203,7 @@ impl Recogniser {
     pub(super) fn new() -> Self {
         Self {
             state: State::Text,
-            nesting: Nesting::default(),
+            nesting: Nesting::new(),
             within: Within::Plain,
             told: false,
             literal: "",
@@ -176,14 +226,25 @@ impl Recogniser {
     /// one; after a fault this recogniser is of no more use.
     #[inline(never)]
     pub(super) fn read<L: Listener>(&mut self, rest: &mut &[u8], at: u64, listener: &mut L) -> Step {
-        let end = at.saturating_add(rest.len() as u64);
-        let mut unread = *rest;
+        let mut scan = Scan::new(rest);
         let mut state = self.state;
         // The state lives in locals here and is stored at the end of the slice.
         let step = loop {
+            if scan.left() >= WORTH_RUNNING && self.nesting.depth > 0 {
+                if self.nesting.depth > listener.depth() {
+                    state = self.pass_by(state, &mut scan, listener.depth());
+                }
+                if L::LISTENS && self.nesting.depth > 0 && self.nesting.depth == listener.depth() {
+                    state = self.run(state, &mut scan, 0, at, listener);
+                }
+                if self.nesting.depth == 0 {
+                    state = State::Text;
+                    break Step::Whole;
+                }
+            }
             match state {
                 State::Text | State::Value | State::Element | State::FirstElement => {
-                    let Some((octet, behind)) = begin(&mut unread) else {
+                    let Some(octet) = scan.token() else {
                         break Step::Open;
                     };
                     let shape = match octet {
@@ -199,8 +260,8 @@ impl Recogniser {
                         }
                         _ => break Step::Fault(self.fault(state, octet)),
                     };
-                    let told = self.is_told(listener) && listener.value(shape, place(end, unread));
-                    unread = behind;
+                    let told = self.is_told(listener) && listener.value(shape, place(at, &scan));
+                    scan.pass(1);
                     state = match shape {
                         Shape::String => {
                             self.told = told;
@@ -208,7 +269,7 @@ impl Recogniser {
                         }
                         Shape::Object => {
                             self.nesting.open(true);
-                            self.members(State::FirstName, &mut unread, end, listener)
+                            State::FirstName
                         }
                         Shape::Array => {
                             self.nesting.open(false);
@@ -220,27 +281,18 @@ impl Recogniser {
                             _ => Number::Integer,
                         }),
                         Shape::Boolean | Shape::Null => {
-                            self.literal = match octet {
-                                b't' => "true",
-                                b'f' => "false",
-                                _ => "null",
-                            };
+                            self.literal = literal(octet);
                             self.matched = 1;
                             State::InLiteral
                         }
                     };
                 }
                 State::InString => {
-                    let before = unread;
-                    let closed = match string::read(&mut self.within, &mut unread) {
-                        Ok(closed) => closed,
-                        Err(fault) => break Step::Fault(string_fault(fault, unread)),
-                    };
-                    if L::LISTENS && self.told {
-                        tell(before, unread, closed, listener, L::string);
-                    }
-                    if !closed {
-                        break Step::Open;
+                    match self.string(&mut scan, listener, |listener, octets| listener.string(octets, false))
+                    {
+                        Ok(true) => {}
+                        Ok(false) => break Step::Open,
+                        Err(fault) => break Step::Fault(string_fault(fault, scan.rest())),
                     }
                     if self.nesting.depth == 0 {
                         state = State::Text;
@@ -249,37 +301,32 @@ impl Recogniser {
                     state = State::Next;
                 }
                 State::Next => {
-                    let Some((octet, behind)) = begin(&mut unread) else {
+                    let Some(octet) = scan.token() else {
                         break Step::Open;
                     };
                     let in_object = self.nesting.in_object();
-                    match (octet, in_object) {
-                        (b',', true) => {
-                            unread = behind;
-                            state = self.members(State::Name, &mut unread, end, listener);
-                        }
-                        (b',', false) => {
-                            unread = behind;
-                            state = State::Element;
-                        }
+                    state = match (octet, in_object) {
+                        (b',', true) => State::Name,
+                        (b',', false) => State::Element,
                         (b'}', true) | (b']', false) => {
-                            unread = behind;
                             self.close(listener);
-                            if self.nesting.depth == 0 {
-                                state = State::Text;
-                                break Step::Whole;
-                            }
+                            State::Next
                         }
                         _ => break Step::Fault(self.fault(state, octet)),
+                    };
+                    scan.pass(1);
+                    if self.nesting.depth == 0 {
+                        state = State::Text;
+                        break Step::Whole;
                     }
                 }
                 State::Name | State::FirstName => {
-                    let Some((octet, behind)) = begin(&mut unread) else {
+                    let Some(octet) = scan.token() else {
                         break Step::Open;
                     };
                     match octet {
                         b'"' => {
-                            unread = behind;
+                            scan.pass(1);
                             self.told = self.is_told(listener);
                             state = State::InName;
                         }
@@ -288,33 +335,31 @@ impl Recogniser {
                     }
                 }
                 State::InName => {
-                    let before = unread;
-                    let closed = match string::read(&mut self.within, &mut unread) {
-                        Ok(closed) => closed,
-                        Err(fault) => break Step::Fault(string_fault(fault, unread)),
-                    };
-                    if L::LISTENS && self.told {
-                        tell(before, unread, closed, listener, L::name);
-                    }
-                    if !closed {
-                        break Step::Open;
+                    match self.string(&mut scan, listener, |listener, octets| {
+                        listener.name(octets, false);
+                    }) {
+                        Ok(true) => {}
+                        Ok(false) => break Step::Open,
+                        Err(fault) => break Step::Fault(string_fault(fault, scan.rest())),
                     }
                     state = State::Colon;
                 }
                 State::Colon => {
-                    let Some((octet, behind)) = begin(&mut unread) else {
+                    let Some(octet) = scan.token() else {
                         break Step::Open;
                     };
                     if octet != b':' {
                         break Step::Fault(self.fault(state, octet));
                     }
-                    unread = behind;
+                    scan.pass(1);
                     state = State::Value;
                 }
                 State::InNumber(mut number) => {
-                    number.read(&mut unread);
+                    let mut rest = scan.rest();
+                    number.read(&mut rest);
+                    scan.pass_to(rest);
                     state = State::InNumber(number);
-                    let Some(&octet) = unread.first() else {
+                    let Some(octet) = scan.peek() else {
                         break Step::Open;
                     };
                     // RFC 8259 §6: leading zeros are not allowed.
@@ -325,20 +370,20 @@ impl Recogniser {
                 }
                 State::InLiteral => {
                     let missing = self.literal.as_bytes().get(self.matched..).unwrap_or_default();
-                    let same =
-                        missing.iter().zip(unread).take_while(|(wanted, octet)| wanted == octet).count();
+                    let rest = scan.rest();
+                    let same = missing.iter().zip(rest).take_while(|(wanted, octet)| wanted == octet).count();
                     self.matched += same;
-                    unread = unread.get(same..).unwrap_or_default();
+                    scan.pass(same);
                     if same == missing.len() {
                         state = if self.nesting.depth == 0 { State::Behind } else { State::Next };
-                    } else if let Some(&octet) = unread.first() {
+                    } else if let Some(octet) = scan.peek() {
                         break Step::Fault(self.fault(state, octet));
                     } else {
                         break Step::Open;
                     }
                 }
                 State::Behind => {
-                    let Some(&octet) = unread.first() else {
+                    let Some(octet) = scan.peek() else {
                         break Step::Open;
                     };
                     match octet {
@@ -352,78 +397,243 @@ impl Recogniser {
             }
         };
         self.state = state;
-        *rest = unread;
+        *rest = scan.rest();
         step
     }
 
-    /// Reads on in an object, as long as it is like most of what there is:
-    /// names and strings in ASCII without escapes, and objects of such. The
-    /// state behind that; the states do the rest. `end` is the offset of the
-    /// slice's end.
+    /// Reads on in a name or a string that has begun: whether it closed (else
+    /// all is read).
+    fn string<L: Listener>(
+        &mut self,
+        scan: &mut Scan<'_>,
+        listener: &mut L,
+        last: fn(&mut L, &[u8]),
+    ) -> Result<bool, StringFault> {
+        let from = scan.at();
+        let closed = string::read(&mut self.within, scan)?;
+        if L::LISTENS && self.told {
+            let content = scan.since(from);
+            match content.split_last() {
+                Some((_, content)) if closed => last(listener, content),
+                _ => listener.part(content),
+            }
+        }
+        Ok(closed)
+    }
+
+    /// Reads on from a place between two tokens of an object or array, as far as
+    /// names and values lie in the slice as wholes: the state behind that, which
+    /// is `Next` where what encloses it ends, down to a depth of `until`. What
+    /// the slice's end cuts, and what is at fault, is left to the states: nearly
+    /// all octets go this way, and none that the states would take otherwise.
     #[inline(always)]
-    fn members<L: Listener>(
+    fn run<L: Listener>(
         &mut self,
         mut state: State,
-        unread: &mut &[u8],
-        end: u64,
+        scan: &mut Scan<'_>,
+        until: u64,
+        start: u64,
         listener: &mut L,
     ) -> State {
+        match state {
+            State::Value | State::Element | State::FirstElement | State::Name | State::FirstName => {}
+            State::Next => match self.behind(scan, until, listener) {
+                State::Next => return State::Next,
+                behind => state = behind,
+            },
+            _ => return state,
+        }
+        // Whether a name's quotation mark has been passed over.
+        let mut in_name = false;
         loop {
-            let told = self.is_told(listener);
-            let Some((b'"', behind)) = begin(unread) else {
-                return state;
-            };
-            *unread = behind;
-            let closed = string::read_plain(unread);
-            if told {
-                tell(behind, unread, closed, listener, L::name);
-            }
-            if !closed {
-                self.told = told;
-                return State::InName;
-            }
-            let Some((b':', behind)) = begin(unread) else {
-                return State::Colon;
-            };
-            *unread = behind;
-            match begin(unread) {
-                Some((b'"', behind)) => {
-                    let told = told && listener.value(Shape::String, place(end, unread));
-                    *unread = behind;
-                    let closed = string::read_plain(unread);
-                    if told {
-                        tell(behind, unread, closed, listener, L::string);
+            let mut told = self.is_told(listener);
+            if in_name || matches!(state, State::Name | State::FirstName) {
+                if !in_name {
+                    if scan.token() != Some(b'"') {
+                        return state;
                     }
-                    if !closed {
-                        self.told = told;
-                        return State::InString;
-                    }
+                    scan.pass(1);
                 }
-                Some((b'{', [b'}', behind @ ..])) if !told => *unread = behind,
-                Some((b'{', behind)) => {
+                in_name = false;
+                let from = scan.at();
+                let Some(is_plain) = self.closes(scan) else {
+                    return self.left_open(State::InName, told, scan.since(from), listener);
+                };
+                told = told && listener.name(scan.since(from), is_plain);
+                scan.pass(1);
+                // Most members have a string, and most are followed by others.
+                if scan.pass_over(*b":\"") {
+                    let at = place(start, scan).saturating_sub(1);
+                    let from = scan.at();
+                    let Some(is_plain) = self.closes(scan) else {
+                        let wanted = told && listener.value(Shape::String, at);
+                        return self.left_open(State::InString, wanted, scan.since(from), listener);
+                    };
                     if told {
-                        listener.value(Shape::Object, place(end, unread));
+                        listener.text(at, scan.since(from), is_plain);
                     }
-                    *unread = behind;
-                    self.nesting.open(true);
-                    state = State::FirstName;
+                    scan.pass(1);
+                    if scan.pass_over(*b",\"") {
+                        in_name = true;
+                        continue;
+                    }
+                    state = self.behind(scan, until, listener);
+                    if state == State::Next {
+                        return state;
+                    }
                     continue;
                 }
-                _ => return State::Value,
-            }
-            loop {
-                match begin(unread) {
-                    Some((b',', behind)) if self.nesting.in_object() => {
-                        *unread = behind;
-                        state = State::Name;
-                        break;
-                    }
-                    Some((b'}', behind)) if self.nesting.in_object() && self.nesting.depth > 1 => {
-                        *unread = behind;
-                        self.close(listener);
-                    }
-                    _ => return State::Next,
+                if scan.token() != Some(b':') {
+                    return State::Colon;
                 }
+                scan.pass(1);
+                state = State::Value;
+            }
+            let Some(octet) = scan.token() else {
+                return state;
+            };
+            match octet {
+                b'"' => {
+                    let at = place(start, scan);
+                    scan.pass(1);
+                    let from = scan.at();
+                    let Some(is_plain) = self.closes(scan) else {
+                        let wanted = told && listener.value(Shape::String, at);
+                        return self.left_open(State::InString, wanted, scan.since(from), listener);
+                    };
+                    if told {
+                        listener.text(at, scan.since(from), is_plain);
+                    }
+                    scan.pass(1);
+                }
+                b'{' => {
+                    if told {
+                        listener.value(Shape::Object, place(start, scan));
+                    }
+                    scan.pass(1);
+                    self.nesting.open(true);
+                    state = State::FirstName;
+                    let passed_by = L::LISTENS && self.nesting.depth > listener.depth();
+                    if !passed_by && scan.pass_over(*b"\"") {
+                        in_name = true;
+                        continue;
+                    }
+                    if scan.token() != Some(b'}') {
+                        if !passed_by {
+                            continue;
+                        }
+                        state = self.pass_by(state, scan, listener.depth());
+                        if state != State::Next {
+                            return state;
+                        }
+                    }
+                }
+                b'[' => {
+                    if told {
+                        listener.value(Shape::Array, place(start, scan));
+                    }
+                    scan.pass(1);
+                    self.nesting.open(false);
+                    state = State::FirstElement;
+                    if scan.token() != Some(b']') {
+                        if !(L::LISTENS && self.nesting.depth > listener.depth()) {
+                            continue;
+                        }
+                        state = self.pass_by(state, scan, listener.depth());
+                        if state != State::Next {
+                            return state;
+                        }
+                    }
+                }
+                b'0'..=b'9' | b'-' => {
+                    let Some(length) = number::length(scan.rest()) else {
+                        return state;
+                    };
+                    if told {
+                        listener.value(Shape::Number, place(start, scan));
+                    }
+                    scan.pass(length);
+                }
+                b't' | b'f' | b'n' => {
+                    let literal = literal(octet);
+                    if !scan.rest().starts_with(literal.as_bytes()) {
+                        return state;
+                    }
+                    if told {
+                        let shape = if octet == b'n' { Shape::Null } else { Shape::Boolean };
+                        listener.value(shape, place(start, scan));
+                    }
+                    scan.pass(literal.len());
+                }
+                _ => return state,
+            }
+            state = self.behind(scan, until, listener);
+            if state == State::Next {
+                return state;
+            }
+        }
+    }
+
+    /// Runs on in an object or array that the listener doesn't follow, at most
+    /// to its end at a depth of `until`.
+    #[inline(always)]
+    fn pass_by(&mut self, state: State, scan: &mut Scan<'_>, until: u64) -> State {
+        let (place, state) = self.pass_by_from(state, *scan, until);
+        *scan = place;
+        state
+    }
+
+    /// The same with the place handed over by value, so that it stays in registers.
+    #[inline(never)]
+    fn pass_by_from<'a>(&mut self, state: State, from: Scan<'a>, until: u64) -> (Scan<'a>, State) {
+        let mut scan = from;
+        let state = self.run(state, &mut scan, until, 0, &mut Deaf);
+        (scan, state)
+    }
+
+    /// A name or a string is read in part: to its end in the slice or up to a fault.
+    #[inline(always)]
+    fn left_open<L: Listener>(&mut self, state: State, told: bool, part: &[u8], listener: &mut L) -> State {
+        self.told = told;
+        if told {
+            listener.part(part);
+        }
+        state
+    }
+
+    /// Reads a string up to the quotation mark that closes it, if that comes:
+    /// whether it is ASCII without escapes. If it doesn't come, either all is
+    /// read, or what comes next is at fault.
+    #[inline(always)]
+    fn closes(&mut self, scan: &mut Scan<'_>) -> Option<bool> {
+        if scan.plain() == Some(b'"') {
+            return Some(true);
+        }
+        let closed;
+        (*scan, closed) = string::read_on(&mut self.within, *scan);
+        (closed == Ok(true)).then_some(false)
+    }
+
+    /// Reads what stands between two values of an object or an array, and the
+    /// ends of objects and arrays: what the grammar wants then. `Next` where
+    /// something else stands there, or an end brought the depth to `until`.
+    #[inline(always)]
+    fn behind<L: Listener>(&mut self, scan: &mut Scan<'_>, until: u64, listener: &mut L) -> State {
+        loop {
+            let in_object = self.nesting.in_object();
+            match (scan.token(), in_object) {
+                (Some(b','), _) => {
+                    scan.pass(1);
+                    return if in_object { State::Name } else { State::Element };
+                }
+                (Some(b'}'), true) | (Some(b']'), false) => {
+                    scan.pass(1);
+                    self.close(listener);
+                    if self.nesting.depth == until {
+                        return State::Next;
+                    }
+                }
+                _ => return State::Next,
             }
         }
     }
@@ -473,52 +683,22 @@ impl Recogniser {
 /// Drops the white space of RFC 8259 §2 from the front.
 #[inline]
 pub(super) fn skip_space(rest: &mut &[u8]) {
-    loop {
-        // Indentation comes in long runs of spaces.
-        while let Some((word, behind)) = rest.split_first_chunk() {
-            let others = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b' '; 8]);
-            if others != 0 {
-                let spaces = (others.trailing_zeros() / 8) as usize;
-                *rest = rest.get(spaces..).unwrap_or_default();
-                break;
-            }
-            *rest = behind;
-        }
-        match rest.split_first() {
-            Some((b' ' | b'\t' | b'\n' | b'\r', behind)) => *rest = behind,
-            _ => return,
-        }
-    }
+    *rest = rest.get(scan::space(rest)..).unwrap_or_default();
 }
 
-/// The next octet that isn't white space, and what follows it.
+/// The offset of a place in a slice whose first octet is at offset `start`.
 #[inline(always)]
-fn begin<'a>(rest: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
-    let (&octet, behind) = rest.split_first()?;
-    if octet > b' ' {
-        return Some((octet, behind));
-    }
-    skip_space(rest);
-    let (&octet, behind) = rest.split_first()?;
-    Some((octet, behind))
+const fn place(start: u64, scan: &Scan<'_>) -> u64 {
+    start.saturating_add(scan.at() as u64)
 }
 
-/// The offset of the first octet of `rest`, which ends at offset `end`.
+/// The literal that begins with a letter.
 #[inline(always)]
-fn place(end: u64, rest: &[u8]) -> u64 {
-    end.saturating_sub(rest.len() as u64)
-}
-
-/// Tells the listener what was read of a string, from `before` on to `after`:
-/// `last` if that closed it, without the quotation mark.
-#[inline(always)]
-fn tell<L: Listener>(before: &[u8], after: &[u8], closed: bool, listener: &mut L, last: fn(&mut L, &[u8])) {
-    let length = before.len().saturating_sub(after.len());
-    let content = before.get(..length.saturating_sub(usize::from(closed))).unwrap_or_default();
-    if closed {
-        last(listener, content);
-    } else {
-        listener.part(content);
+const fn literal(letter: u8) -> &'static str {
+    match letter {
+        b't' => "true",
+        b'f' => "false",
+        _ => "null",
     }
 }
 

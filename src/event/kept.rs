@@ -26,6 +26,11 @@ impl<const LIMIT: usize> Kept<LIMIT> {
         self.octets.extend_from_slice(octets.get(..room).unwrap_or(octets));
     }
 
+    /// Whether nothing came.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.octets.is_empty() && !self.cut
+    }
+
     /// Forgets it all.
     pub(super) fn clear(&mut self) {
         self.octets.clear();
@@ -40,7 +45,7 @@ impl<const LIMIT: usize> Kept<LIMIT> {
     /// All of it with `last` behind it, unless that is too long. In the common
     /// case that `last` is all, nothing is copied.
     pub(super) fn ending_in<'a>(&'a mut self, last: &'a [u8]) -> Option<&'a [u8]> {
-        if self.octets.is_empty() && !self.cut && last.len() <= LIMIT {
+        if self.is_empty() && last.len() <= LIMIT {
             return Some(last);
         }
         self.push(last);

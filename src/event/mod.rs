@@ -23,7 +23,8 @@
 //! | [`Kind::Sse`] | lines with a `data` field up to an empty one | `sse` |
 //!
 //! `json` is the grammar of JSON, `string` and `number` that of its strings and
-//! numbers, and `kept` what is remembered of an event.
+//! numbers, `scan` finds where strings end, and `kept` is what is remembered of
+//! an event.
 
 mod cbor;
 mod json;
@@ -31,6 +32,7 @@ mod kept;
 mod ndjson;
 mod number;
 mod protobuf;
+mod scan;
 mod sse;
 mod string;
 mod texts;
@@ -129,6 +131,13 @@ pub struct Summary {
 /// of which nothing is known, and takes no memory.
 #[derive(Debug, Clone, Default)]
 pub struct MaybeSummary(Option<Box<Summary>>);
+
+impl MaybeSummary {
+    /// The summary, if it was made.
+    fn made(&mut self) -> Option<&mut Summary> {
+        self.0.as_deref_mut()
+    }
+}
 
 impl From<Summary> for MaybeSummary {
     fn from(summary: Summary) -> Self {

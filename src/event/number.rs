@@ -75,3 +75,62 @@ fn skip_digits(rest: &mut &[u8]) {
         *rest = behind;
     }
 }
+
+/// How long the number at the front is, if it ends before the last octet;
+/// `None` where that isn't so, or something is wrong with it.
+#[inline(always)]
+pub(super) fn length(octets: &[u8]) -> Option<usize> {
+    // Most are integers, of fewer than eight digits.
+    if let Some(word) = octets.first_chunk() {
+        let word = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b'0'; 8]);
+        // The lowest octet of which the highest bit is set is no digit.
+        let others =
+            (word.wrapping_add(u64::from_le_bytes([0x76; 8])) | word) & u64::from_le_bytes([0x80; 8]);
+        let digits = (others.trailing_zeros() / 8) as usize;
+        let ends = matches!(octets.get(digits), Some(b',' | b'}' | b']'));
+        if ends && digits > 0 && (digits == 1 || octets.first() != Some(&b'0')) {
+            return Some(digits);
+        }
+    }
+    any_length(octets)
+}
+
+/// The same for all numbers.
+#[inline(never)]
+fn any_length(octets: &[u8]) -> Option<usize> {
+    let (&first, mut rest) = octets.split_first()?;
+    let mut number = match first {
+        b'-' => Number::Minus,
+        b'0' => Number::Zero,
+        b'1'..=b'9' => Number::Integer,
+        _ => return None,
+    };
+    number.read(&mut rest);
+    let behind = rest.first()?;
+    // RFC 8259 §6: leading zeros are not allowed.
+    let ends = number.may_end() && !(number == Number::Zero && behind.is_ascii_digit());
+    ends.then_some(octets.len() - rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_known_as_by_reading_octet_by_octet() {
+        let letters = b"019-.e+,}] x";
+        for mut choice in 0..letters.len().pow(5) {
+            let mut octets = Vec::new();
+            for _ in 0..5 {
+                octets.push(letters[choice % letters.len()]);
+                choice /= letters.len();
+            }
+            for behind in ["", ",0123456", "0123456789,", "]"] {
+                let octets = [octets.as_slice(), behind.as_bytes()].concat();
+                if matches!(octets.first(), Some(b'-' | b'0'..=b'9')) {
+                    assert_eq!(length(&octets), any_length(&octets), "{}", octets.escape_ascii());
+                }
+            }
+        }
+    }
+}

@@ -1,7 +1,6 @@
 //! The content of JSON strings (RFC 8259 §7), readable from any octet on.
 //!
-//! Most of a Kubernetes object is string content, so this is where the time
-//! goes: plain ASCII is skipped eight octets at a time, and runs with longer
+//! `scan` passes over plain ASCII, many octets at a time; runs with longer
 //! characters are left to `std::str::from_utf8`. Only an escape or a character
 //! that the end of a slice cuts is read octet by octet.
 //!
@@ -12,6 +11,8 @@
 
 use memchr::memchr;
 use smol_str::SmolStr;
+
+use super::scan::Scan;
 
 /// Where in a string's content the last slice ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,55 +50,68 @@ pub(super) enum StringFault {
     Hex,
 }
 
-/// Reads string content, up to and with the closing quotation mark, from the
-/// front of `rest`: whether the string closed (else all is read). At a fault
-/// `rest` begins with the octet at fault.
+/// So few octets are sooner looked at than compared as a block.
+const FEW: usize = 8;
+
+/// Reads string content, up to and with the closing quotation mark: whether the
+/// string closed (else all is read). At a fault the octet at fault comes next.
 #[inline]
-pub(super) fn read(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
-    if *within != Within::Plain && !resume(within, rest)? {
+pub(super) fn read(within: &mut Within, scan: &mut Scan<'_>) -> Result<bool, StringFault> {
+    if *within == Within::Plain {
+        match if scan.left() < FEW { scan.plain_few() } else { scan.plain() } {
+            Some(b'"') => {
+                scan.pass(1);
+                return Ok(true);
+            }
+            None => return Ok(false),
+            Some(_) => {}
+        }
+    }
+    let (behind, closed) = read_on(within, *scan);
+    *scan = behind;
+    if closed == Ok(true) {
+        scan.pass(1);
+    }
+    closed
+}
+
+/// The same, but for the closing quotation mark, which then comes next. The
+/// place is handed over by value so that a caller can keep it in registers.
+#[inline(never)]
+pub(super) fn read_on<'a>(within: &mut Within, mut scan: Scan<'a>) -> (Scan<'a>, Result<bool, StringFault>) {
+    let closed = content(within, &mut scan);
+    (scan, closed)
+}
+
+#[inline(always)]
+fn content(within: &mut Within, scan: &mut Scan<'_>) -> Result<bool, StringFault> {
+    if *within != Within::Plain && !resume(within, scan)? {
         return Ok(false);
     }
     loop {
-        skip_ascii(rest);
-        let Some((&octet, behind)) = rest.split_first() else {
-            return Ok(false);
-        };
-        match octet {
-            b'"' => {
-                *rest = behind;
-                return Ok(true);
-            }
-            b'\\' => match behind.split_first() {
-                Some((b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', behind)) => *rest = behind,
-                _ => {
-                    *rest = behind;
-                    *within = Within::Escape;
-                    if !resume(within, rest)? {
-                        return Ok(false);
+        match scan.plain() {
+            None => return Ok(false),
+            Some(b'"') => return Ok(true),
+            Some(b'\\') => {
+                scan.pass(1);
+                match scan.peek() {
+                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => scan.pass(1),
+                    _ => {
+                        *within = Within::Escape;
+                        if !resume(within, scan)? {
+                            return Ok(false);
+                        }
                     }
                 }
-            },
-            0x80.. => {
-                if !characters(within, rest)? {
+            }
+            Some(0x80..) => {
+                if !characters(within, scan)? {
                     return Ok(false);
                 }
             }
-            _ => return Err(StringFault::Control),
+            Some(_) => return Err(StringFault::Control),
         }
     }
-}
-
-/// Reads string content that is plain ASCII, up to and with the closing
-/// quotation mark: whether it came. Else `rest` begins with something that
-/// [`read`] must look at, or is all read.
-#[inline(always)]
-pub(super) fn read_plain(rest: &mut &[u8]) -> bool {
-    skip_ascii(rest);
-    let Some((b'"', behind)) = rest.split_first() else {
-        return false;
-    };
-    *rest = behind;
-    true
 }
 
 /// The string that a literal's content stands for. A surrogate without its
@@ -134,7 +148,7 @@ pub(super) fn decode(literal: &[u8]) -> SmolStr {
 
 /// A literal's content without escapes as a string. That it is UTF-8 was seen
 /// when it was read, but for what stands beside a fault.
-fn plain(octets: &[u8]) -> SmolStr {
+pub(super) fn plain(octets: &[u8]) -> SmolStr {
     match std::str::from_utf8(octets) {
         Ok(text) => text.into(),
         Err(_) => String::from_utf8_lossy(octets).into(),
@@ -179,51 +193,6 @@ const fn specials(word: u64) -> u64 {
     quote | solidus | control
 }
 
-/// Words of a string that are looked at one by one before it counts as long.
-const SHORT: u32 = 4;
-
-/// Drops blocks of plain ASCII from the front.
-#[inline(never)]
-fn skip_blocks(rest: &mut &[u8]) {
-    while let Some((block, behind)) = rest.split_first_chunk::<32>() {
-        // As signed numbers, octets of longer characters lie below the
-        // controls. Without branches the compiler compares 16 octets at once.
-        let special = |octet: u8| octet.cast_signed() < 0x20 || octet == b'"' || octet == b'\\';
-        if block.iter().fold(false, |any, &octet| any | special(octet)) {
-            return;
-        }
-        *rest = behind;
-    }
-}
-
-/// Drops plain ASCII from the front.
-#[inline(always)]
-fn skip_ascii(rest: &mut &[u8]) {
-    let mut words = 0;
-    while let Some((word, behind)) = rest.split_first_chunk() {
-        if words == SHORT {
-            skip_blocks(rest);
-            words = 0;
-            continue;
-        }
-        words += 1;
-        let word = u64::from_le_bytes(*word);
-        // An octet of a longer character has its own highest bit set.
-        let marks = (specials(word) | word) & all(0x80);
-        if marks != 0 {
-            *rest = rest.get((marks.trailing_zeros() / 8) as usize..).unwrap_or_default();
-            return;
-        }
-        *rest = behind;
-    }
-    while let Some((&octet, behind)) = rest.split_first() {
-        if matches!(octet, b'"' | b'\\' | ..0x20 | 0x80..) {
-            return;
-        }
-        *rest = behind;
-    }
-}
-
 /// How many octets come before the first special one, longer characters
 /// counted in.
 fn run_length(text: &[u8]) -> usize {
@@ -243,18 +212,19 @@ fn run_length(text: &[u8]) -> usize {
 /// Reads a run that begins with a character of several octets: whether it
 /// ended between two characters.
 #[inline(never)]
-fn characters(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
-    let (run, behind) = rest.split_at_checked(run_length(rest)).unwrap_or((rest, &[]));
+fn characters(within: &mut Within, scan: &mut Scan<'_>) -> Result<bool, StringFault> {
+    let rest = scan.rest();
+    let run = rest.get(..run_length(rest)).unwrap_or(rest);
     let Err(error) = std::str::from_utf8(run) else {
-        *rest = behind;
+        scan.pass(run.len());
         return Ok(true);
     };
-    *rest = rest.get(error.valid_up_to()..).unwrap_or_default();
-    if let Some((&octet, behind)) = rest.split_first() {
+    scan.pass(error.valid_up_to());
+    if let Some(octet) = scan.peek() {
         *within = lead(octet).ok_or(StringFault::Utf8)?;
-        *rest = behind;
+        scan.pass(1);
     }
-    resume(within, rest)
+    resume(within, scan)
 }
 
 /// What must follow the first octet of a character (RFC 3629 §4); `None`
@@ -276,9 +246,9 @@ const fn lead(octet: u8) -> Option<Within> {
 /// Reads on in an escape or a character that a slice's end cut: whether it is
 /// whole now.
 #[inline(never)]
-fn resume(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
+fn resume(within: &mut Within, scan: &mut Scan<'_>) -> Result<bool, StringFault> {
     while *within != Within::Plain {
-        let Some((&octet, behind)) = rest.split_first() else {
+        let Some(octet) = scan.peek() else {
             return Ok(false);
         };
         *within = match *within {
@@ -299,7 +269,7 @@ fn resume(within: &mut Within, rest: &mut &[u8]) -> Result<bool, StringFault> {
                 (true, left) => Within::Character { left: left - 1, low: 0x80, high: 0xBF },
             },
         };
-        *rest = behind;
+        scan.pass(1);
     }
     Ok(true)
 }

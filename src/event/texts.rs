@@ -269,7 +269,7 @@ impl Listener for AnyText {
     const LISTENS: bool = false;
 
     fn depth(&self) -> u64 {
-        u64::MAX
+        0
     }
 
     fn value(&mut self, _: Shape, _: u64) -> bool {
@@ -278,9 +278,11 @@ impl Listener for AnyText {
 
     fn part(&mut self, _: &[u8]) {}
 
-    fn name(&mut self, _: &[u8]) {}
+    fn name(&mut self, _: &[u8], _: bool) -> bool {
+        false
+    }
 
-    fn string(&mut self, _: &[u8]) {}
+    fn string(&mut self, _: &[u8], _: bool) {}
 
     fn leave(&mut self) {}
 }

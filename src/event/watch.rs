@@ -18,9 +18,10 @@ use smol_str::SmolStr;
 
 use super::json::{Listener, Shape};
 use super::kept::Literal;
-use super::string::decode;
+use super::string::{decode, plain as plain_text};
 use super::texts::Subject;
 use super::{EventItem, MaybeSummary, Summary};
+use crate::limits;
 
 /// The types of watch events.
 pub(super) const TYPES: [&str; 5] = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"];
@@ -37,6 +38,9 @@ pub(super) struct WatchEvent {
     depth: u64,
     /// The member whose name was read last, at that depth.
     member: Member,
+    /// A bit for each member that was named: only what was named before has
+    /// anything to forget.
+    named: u32,
     /// The name or string at hand, where slices cut it.
     literal: Literal,
     /// The text's first octet.
@@ -47,7 +51,10 @@ pub(super) struct WatchEvent {
     object: Object,
     /// Whether the summary is wanted.
     summarises: bool,
-    summary: Summary,
+    /// Made with the first member that it shows.
+    summary: MaybeSummary,
+    /// Texts that most events have in common with the one before.
+    common: Common,
     /// What is known of a table's rows.
     rows: Option<Box<Rows>>,
 }
@@ -60,6 +67,14 @@ struct Rows {
     count: u64,
     /// The names of the last one's object.
     last: Summary,
+}
+
+/// Texts of the event before.
+#[derive(Debug, Default)]
+struct Common {
+    api_version: SmolStr,
+    kind: SmolStr,
+    namespace: SmolStr,
 }
 
 /// The members that count.
@@ -89,6 +104,23 @@ enum Member {
     RowNamespace,
     RowVersion,
     Other,
+}
+
+impl Member {
+    /// Whether the summary of any event shows it.
+    const fn is_shown(self) -> bool {
+        matches!(
+            self,
+            Self::ApiVersion
+                | Self::Kind
+                | Self::Name
+                | Self::Namespace
+                | Self::ResourceVersion
+                | Self::RowName
+                | Self::RowNamespace
+                | Self::RowVersion
+        )
+    }
 }
 
 /// What is known of `type`.
@@ -124,50 +156,58 @@ impl WatchEvent {
         Self {
             depth: 0,
             member: Member::Other,
+            named: 0,
             literal: Literal::default(),
             start: 0,
             shape: Shape::Null,
             kind: Type::Missing,
             object: Object::Missing,
             summarises,
-            summary: Summary::default(),
+            summary: MaybeSummary::default(),
+            common: Common::default(),
             rows: None,
         }
     }
 
-    /// The place of a member's value in the summary.
-    fn field(&mut self, member: Member) -> Option<&mut Option<SmolStr>> {
+    /// Notes what the summary shows of a member.
+    fn note(&mut self, member: Member, text: Option<SmolStr>) {
         match member {
-            Member::ApiVersion => Some(&mut self.summary.api_version),
-            Member::Kind => Some(&mut self.summary.kind),
-            Member::Name => Some(&mut self.summary.name),
-            Member::Namespace => Some(&mut self.summary.namespace),
-            Member::ResourceVersion => Some(&mut self.summary.resource_version),
-            Member::Reason => Some(&mut self.summary.reason),
-            Member::Message => Some(&mut self.summary.message),
-            Member::RowName => self.rows.as_mut().map(|rows| &mut rows.last.name),
-            Member::RowNamespace => self.rows.as_mut().map(|rows| &mut rows.last.namespace),
-            Member::RowVersion => self.rows.as_mut().map(|rows| &mut rows.last.resource_version),
+            Member::ApiVersion => self.summary.api_version = text,
+            Member::Kind => self.summary.kind = text,
+            Member::Name => self.summary.name = text,
+            Member::Namespace => self.summary.namespace = text,
+            Member::ResourceVersion => self.summary.resource_version = text,
+            Member::Created => self.summary.created = text.as_deref().and_then(seconds),
+            Member::InitialEventsEnd => self.summary.initial_events_end = text.as_deref() == Some("true"),
+            Member::Reason => self.summary.reason = text,
+            Member::Message => self.summary.message = text,
+            Member::RowName | Member::RowNamespace | Member::RowVersion => {
+                let Some(rows) = &mut self.rows else { return };
+                match member {
+                    Member::RowName => rows.last.name = text,
+                    Member::RowNamespace => rows.last.namespace = text,
+                    _ => rows.last.resource_version = text,
+                }
+            }
             Member::Type
             | Member::Object
             | Member::Metadata
             | Member::Rows
             | Member::RowObject
             | Member::RowMetadata
-            | Member::Created
             | Member::Annotations
-            | Member::InitialEventsEnd
-            | Member::Other => None,
+            | Member::Other => {}
         }
     }
 
     /// Forgets what an earlier member of the same name said.
+    #[cold]
     fn forget(&mut self, member: Member) {
         match member {
             Member::Type => self.kind = Type::Missing,
             Member::Object => {
                 self.object = Object::Missing;
-                self.summary = Summary::default();
+                self.summary = MaybeSummary::default();
                 self.rows = None;
             }
             Member::Rows => self.rows = None,
@@ -177,19 +217,65 @@ impl WatchEvent {
                 }
             }
             Member::Metadata => {
-                self.summary.name = None;
-                self.summary.namespace = None;
-                self.summary.resource_version = None;
-                self.summary.created = None;
-                self.summary.initial_events_end = false;
-            }
-            Member::Created => self.summary.created = None,
-            Member::Annotations | Member::InitialEventsEnd => self.summary.initial_events_end = false,
-            _ => {
-                if let Some(field) = self.field(member) {
-                    *field = None;
+                if let Some(summary) = self.summary.made() {
+                    summary.name = None;
+                    summary.namespace = None;
+                    summary.resource_version = None;
+                    summary.created = None;
+                    summary.initial_events_end = false;
                 }
             }
+            Member::Annotations => {
+                if let Some(summary) = self.summary.made() {
+                    summary.initial_events_end = false;
+                }
+            }
+            Member::Other => {}
+            _ => self.note(member, None),
+        }
+    }
+
+    /// The member that a name stands for which slices cut, or which has
+    /// escapes or longer characters; its last octets are given.
+    #[cold]
+    fn unusual_name(&mut self, octets: &[u8]) -> Member {
+        let name = self.literal.ending_in(octets).unwrap_or_default();
+        let named = match member(self.depth, name) {
+            Member::Other if name.contains(&b'\\') => member(self.depth, decode(name).as_bytes()),
+            member => member,
+        };
+        self.literal.clear();
+        named
+    }
+
+    /// The same of a string.
+    #[inline(never)]
+    fn unusual_string(&mut self, octets: &[u8]) {
+        let text = self.literal.ending_in(octets).map(decode);
+        self.literal.clear();
+        if let Type::Begun { at } = self.kind {
+            let known = text.as_deref().and_then(|text| known_type(text.as_bytes()));
+            self.kind = known.map_or(Type::Unknown { at, found: text }, Type::Known);
+        } else {
+            self.note(self.member, text);
+        }
+    }
+
+    /// The value at hand is a table's list of rows.
+    #[cold]
+    fn begin_rows(&mut self) {
+        self.rows = Some(Box::new(Rows { within: true, ..Rows::default() }));
+        self.depth = 3;
+        self.member = Member::Other;
+    }
+
+    /// The value at hand is a row, if it is in the list of rows.
+    #[cold]
+    fn begin_row(&mut self, shape: Shape) {
+        if let Some(rows) = self.rows.as_mut().filter(|rows| rows.within) {
+            rows.count += 1;
+            rows.last = Summary::default();
+            self.depth += u64::from(shape == Shape::Object);
         }
     }
 
@@ -232,11 +318,12 @@ impl Subject for WatchEvent {
     fn begin(&mut self, start: u64) {
         self.depth = 0;
         self.member = Member::Other;
+        self.named = 0;
         self.literal.clear();
         self.start = start;
         self.kind = Type::Missing;
         self.object = Object::Missing;
-        self.summary = Summary::default();
+        self.summary = MaybeSummary::default();
         self.rows = None;
     }
 
@@ -265,7 +352,7 @@ impl Subject for WatchEvent {
         if let Type::Known(kind) = &self.kind {
             summary.event_type = Some(SmolStr::new_static(kind));
         }
-        EventItem::Event { span, summary: summary.into() }
+        EventItem::Event { span, summary }
     }
 }
 
@@ -277,7 +364,7 @@ impl Listener for WatchEvent {
         self.depth
     }
 
-    #[inline(never)]
+    #[inline]
     fn value(&mut self, shape: Shape, at: u64) -> bool {
         match (self.depth, self.member, shape) {
             (0, ..) => {
@@ -315,24 +402,18 @@ impl Listener for WatchEvent {
             (_, Member::InitialEventsEnd, Shape::String) => true,
             (_, Member::Reason | Member::Message, Shape::String) => self.kind == Type::Known("ERROR"),
             (_, Member::Rows, Shape::Array) => {
-                self.rows = Some(Box::new(Rows { within: true, ..Rows::default() }));
-                self.depth = 3;
-                self.member = Member::Other;
+                self.begin_rows();
                 false
             }
             (3, Member::Other, _) => {
-                if let Some(rows) = self.rows.as_mut().filter(|rows| rows.within) {
-                    rows.count += 1;
-                    rows.last = Summary::default();
-                    self.depth += u64::from(shape == Shape::Object);
-                }
+                self.begin_row(shape);
                 false
             }
             (_, Member::RowObject | Member::RowMetadata, Shape::Object) => {
                 self.depth += 1;
                 false
             }
-            (_, member, Shape::String) => self.summarises && self.field(member).is_some(),
+            (_, member, Shape::String) => self.summarises && member.is_shown(),
             _ => false,
         }
     }
@@ -343,36 +424,43 @@ impl Listener for WatchEvent {
     }
 
     #[inline(never)]
-    fn name(&mut self, octets: &[u8]) {
-        let name = self.literal.ending_in(octets).unwrap_or_default();
-        self.member = match member(self.depth, name) {
-            Member::Other if name.contains(&b'\\') => member(self.depth, decode(name).as_bytes()),
-            member => member,
+    fn name(&mut self, octets: &[u8], is_plain: bool) -> bool {
+        self.member = if is_plain && self.literal.is_empty() {
+            member(self.depth, octets)
+        } else {
+            self.unusual_name(octets)
         };
-        self.literal.clear();
-        self.forget(self.member);
+        let bit = 1 << self.member as u32;
+        if self.named & bit != 0 {
+            self.forget(self.member);
+        }
+        self.named |= bit;
+        self.member != Member::Other
+    }
+
+    #[inline]
+    fn string(&mut self, octets: &[u8], is_plain: bool) {
+        if !is_plain || !self.literal.is_empty() || octets.len() > limits::EVENT_LITERAL {
+            return self.unusual_string(octets);
+        }
+        if let Type::Begun { at } = self.kind {
+            let unknown = || Type::Unknown { at, found: Some(plain_text(octets)) };
+            self.kind = known_type(octets).map_or_else(unknown, Type::Known);
+            return;
+        }
+        let text = match self.member {
+            Member::ApiVersion => same_or_new(&mut self.common.api_version, octets),
+            Member::Kind => same_or_new(&mut self.common.kind, octets),
+            Member::Namespace => same_or_new(&mut self.common.namespace, octets),
+            _ => plain_text(octets),
+        };
+        self.note(self.member, Some(text));
     }
 
     #[inline(never)]
-    fn string(&mut self, octets: &[u8]) {
-        let literal = self.literal.ending_in(octets);
-        if let Type::Begun { .. } = self.kind
-            && let Some(known) = TYPES.into_iter().find(|known| Some(known.as_bytes()) == literal)
-        {
-            self.kind = Type::Known(known);
-            return self.literal.clear();
-        }
-        let found = literal.map(decode);
-        self.literal.clear();
-        if let Type::Begun { at } = self.kind {
-            let known = found.as_deref().and_then(|found| TYPES.into_iter().find(|known| *known == found));
-            self.kind = known.map_or(Type::Unknown { at, found }, Type::Known);
-        } else if self.member == Member::Created {
-            self.summary.created = found.as_deref().and_then(seconds);
-        } else if self.member == Member::InitialEventsEnd {
-            self.summary.initial_events_end = found.as_deref() == Some("true");
-        } else if let Some(field) = self.field(self.member) {
-            *field = found;
+    fn text(&mut self, at: u64, octets: &[u8], is_plain: bool) {
+        if self.value(Shape::String, at) {
+            self.string(octets, is_plain);
         }
     }
 
@@ -388,29 +476,60 @@ impl Listener for WatchEvent {
 }
 
 /// The member that a name stands for, in the object at a depth.
+#[inline(always)]
 fn member(depth: u64, name: &[u8]) -> Member {
-    match (depth, name) {
-        (1, b"type") => Member::Type,
-        (1, b"object") => Member::Object,
-        (2, b"apiVersion") => Member::ApiVersion,
-        (2, b"kind") => Member::Kind,
-        (2, b"metadata") => Member::Metadata,
-        (2, b"reason") => Member::Reason,
-        (2, b"message") => Member::Message,
-        (2, b"rows") => Member::Rows,
-        (4, b"object") => Member::RowObject,
-        (5, b"metadata") => Member::RowMetadata,
-        (6, b"name") => Member::RowName,
-        (6, b"namespace") => Member::RowNamespace,
-        (6, b"resourceVersion") => Member::RowVersion,
-        (3, b"name") => Member::Name,
-        (3, b"namespace") => Member::Namespace,
-        (3, b"resourceVersion") => Member::ResourceVersion,
-        (3, b"creationTimestamp") => Member::Created,
-        (3, b"annotations") => Member::Annotations,
-        (4, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
+    match depth {
+        1 if is(name, b"type") => Member::Type,
+        1 if is(name, b"object") => Member::Object,
+        2 if is(name, b"kind") => Member::Kind,
+        2 if is(name, b"apiVersion") => Member::ApiVersion,
+        2 if is(name, b"metadata") => Member::Metadata,
+        2 if is(name, b"reason") => Member::Reason,
+        2 if is(name, b"message") => Member::Message,
+        2 if is(name, b"rows") => Member::Rows,
+        3 if is(name, b"name") => Member::Name,
+        3 if is(name, b"namespace") => Member::Namespace,
+        3 if is(name, b"resourceVersion") => Member::ResourceVersion,
+        3 if is(name, b"creationTimestamp") => Member::Created,
+        3 if is(name, b"annotations") => Member::Annotations,
+        4 if is(name, b"k8s.io/initial-events-end") => Member::InitialEventsEnd,
+        4 if is(name, b"object") => Member::RowObject,
+        5 if is(name, b"metadata") => Member::RowMetadata,
+        6 if is(name, b"name") => Member::RowName,
+        6 if is(name, b"namespace") => Member::RowNamespace,
+        6 if is(name, b"resourceVersion") => Member::RowVersion,
         _ => Member::Other,
     }
+}
+
+/// Whether a text is the one given: as its length is known, some words are
+/// compared, where the patterns of `match` compare octets.
+#[inline(always)]
+fn is<const N: usize>(text: &[u8], given: &[u8; N]) -> bool {
+    text.len() == N && text.first_chunk() == Some(given)
+}
+
+/// The type of watch events that a string names.
+#[inline(always)]
+fn known_type(text: &[u8]) -> Option<&'static str> {
+    match text {
+        _ if is(text, b"ADDED") => Some("ADDED"),
+        _ if is(text, b"MODIFIED") => Some("MODIFIED"),
+        _ if is(text, b"DELETED") => Some("DELETED"),
+        _ if is(text, b"BOOKMARK") => Some("BOOKMARK"),
+        _ if is(text, b"ERROR") => Some("ERROR"),
+        _ => None,
+    }
+}
+
+/// The text that was the last of its kind if it is the same, so that nothing
+/// is made of it anew.
+#[inline(always)]
+fn same_or_new(last: &mut SmolStr, octets: &[u8]) -> SmolStr {
+    if last.as_bytes() != octets {
+        *last = plain_text(octets);
+    }
+    last.clone()
 }
 
 /// The seconds since 1970 of a time as Kubernetes writes it (RFC 3339).
@@ -439,5 +558,21 @@ const fn json(shape: Shape) -> &'static str {
         Shape::Number => "a JSON number",
         Shape::Boolean => "a JSON boolean",
         Shape::Null => "a JSON null",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_types_are_known_and_nothing_else() {
+        for known in TYPES {
+            assert_eq!(known_type(known.as_bytes()), Some(known));
+            for other in [&known[1..], &known[..known.len() - 1], &format!("{known}S"), &known.to_lowercase()]
+            {
+                assert_eq!(known_type(other.as_bytes()), None);
+            }
+        }
     }
 }

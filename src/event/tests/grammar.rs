@@ -207,6 +207,29 @@ proptest! {
     }
 
     #[test]
+    fn runs_are_read_as_octet_by_octet(
+        inner in texts(), scraps in scraps(), place: prop::sample::Index, octet: u8, how in 0..8_u8, size in 2..90_usize
+    ) {
+        let text = [
+            br#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"labels":{"a":"b","c":["#,
+            inner.as_slice(),
+            br#",{}],"name":"d"}}},"spec":[{"e":"#,
+            &scraps,
+            br#","f":[]}],"g":"h"}}"#,
+        ].concat();
+        // Half of them as they are.
+        let body = if how < 4 { change(text, place, octet, how) } else { text };
+        for kind in [Kind::Watch, Kind::Json, Kind::Ndjson] {
+            let reading = read(kind, body.chunks(1));
+            prop_assert_eq!(&reading, &whole(kind, &body));
+            prop_assert_eq!(&reading, &read(kind, body.chunks(size)));
+            let (front, back) = body.split_at(place.index(body.len() + 1));
+            prop_assert_eq!(&reading, &read(kind, [front, back]));
+        }
+        agree(&body, &whole(Kind::Json, &body));
+    }
+
+    #[test]
     fn scraps_are_judged_as_by_serde_json_at_every_cut(body in scraps()) {
         agree(&body, &everyhow(Kind::Json, &body));
     }

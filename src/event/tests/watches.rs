@@ -374,6 +374,36 @@ fn an_event_is_recognised_by_its_beginning() {
 }
 
 #[test]
+fn texts_that_change_from_event_to_event_are_shown_as_they_stand() {
+    let mut body = String::new();
+    let mut expected = Vec::new();
+    for (version, kind, shown, namespace) in [
+        ("v1", "Pod", "Pod", "a"),
+        ("v1", "Pod", "Pod", "b"),
+        ("v2", "P\\u006fd", "Pod", ""),
+        ("", "Node", "Node", "b"),
+        ("v1", "Pod", "Pod", "a"),
+    ] {
+        body += &format!(
+            r#"{{"type":"ADDED","object":{{"apiVersion":"{version}","kind":"{kind}","metadata":{{"namespace":"{namespace}"}}}}}}"#
+        );
+        expected.push([version, shown, namespace]);
+    }
+    let reading = everyhow(Kind::Watch, body.as_bytes());
+    let found: Vec<_> = reading
+        .items
+        .iter()
+        .map(|item| match item {
+            EventItem::Event { summary, .. } => {
+                [&summary.api_version, &summary.kind, &summary.namespace].map(|text| text.as_deref().unwrap())
+            }
+            item => panic!("{item:?}"),
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn an_event_leaves_nothing_to_the_next() {
     let first = r#"{"type":"ADDED","object":{"kind":"A","metadata":{"name":"a"}}}"#;
     let mut framer = Framer::new(Kind::Watch);
