@@ -23,7 +23,7 @@ pub(super) enum Found {
     /// See [`Finding::ExchangeEnd`].
     ExchangeEnd(Box<ExchangeEnd>),
     /// What is under way, where the report follows.
-    UnderWay(UnderWay),
+    UnderWay(Box<UnderWay>),
     /// A conversation is over, and there is something to say of it.
     Over(StreamId, Box<Remains>),
 }

@@ -92,7 +92,7 @@ impl Streams {
                     if options.follow
                         && let Some(under_way) = conversation.under_way()
                     {
-                        emit(Found::UnderWay(under_way));
+                        emit(Found::UnderWay(Box::new(under_way)));
                     }
                 }
             }
