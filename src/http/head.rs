@@ -63,7 +63,7 @@ pub(super) enum HeadStep {
 }
 
 /// What a head says, and where it leaves the grammar.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Said<T> {
     pub(super) head: Box<T>,
     pub(super) remarks: Remarks,

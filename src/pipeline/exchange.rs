@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
+use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault};
 use crate::coding::Coding;
 use crate::hints::Evidence;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
@@ -335,21 +335,22 @@ impl Exchange {
                 }
                 progress.stopped_in = stopped_in(chunk);
             }
-            ChunkToken::Last(last) => {
-                let mut last = LastChunk::clone(last);
-                if options.redact {
-                    redact::size_line(&mut last.size_line);
-                    redact::fields(&mut last.trailers);
-                }
-                progress.body.last_chunk = Some(last);
-            }
             ChunkToken::Whole { chunk, .. } => {
                 progress.body.chunks += 1;
                 progress.body.size += chunk.size;
                 progress.stopped_in = None;
             }
             ChunkToken::Begin { .. } => progress.stopped_in = None,
-            ChunkToken::Payload { .. } | ChunkToken::Missing { .. } => {}
+            ChunkToken::Payload { .. } | ChunkToken::Missing { .. } | ChunkToken::Last(_) => {}
+        }
+        // It holds nothing to judge.
+        if let ChunkToken::Last(mut last) = token {
+            if options.redact {
+                redact::size_line(&mut last.size_line);
+                redact::fields(&mut last.trailers);
+            }
+            progress.body.last_chunk = Some(last);
+            return;
         }
         progress.judge.push(token);
         if progress.judge.has_found() {
