@@ -56,7 +56,7 @@ impl Request {
     /// Another one that is the same, if there is nothing to remark in it.
     fn again(&self, framing: Framing) -> Self {
         Self {
-            said: Said::plain(RequestHead::clone(&self.said.head)),
+            said: Said::plain(self.said.head.clone()),
             delimiter: Delimiter::plain(framing),
             upgrade: self.upgrade,
         }
@@ -73,7 +73,7 @@ impl Response {
     /// Another one that is the same, if there is nothing to remark in it.
     fn again(&self, framing: Framing) -> Self {
         Self {
-            said: Said::plain(ResponseHead::clone(&self.said.head)),
+            said: Said::plain(self.said.head.clone()),
             delimiter: Delimiter::plain(framing),
             h2c: self.h2c,
         }

@@ -142,7 +142,7 @@ impl Talk {
                 self.left_out += u64::from(!selected);
                 let exchange = selected.then(|| {
                     let mut exchange = Box::new(Exchange::new(self.unread(index)));
-                    exchange.request(*head, known, options);
+                    exchange.request(head, known, options);
                     exchange
                 });
                 self.exchanges.push_back((index, exchange));
@@ -150,7 +150,7 @@ impl Talk {
             HttpEvent::Response { index, head } => {
                 self.understood = true;
                 if let Some(exchange) = self.exchange(index, options) {
-                    exchange.response(*head, known, options);
+                    exchange.response(head, known, options);
                 }
             }
             HttpEvent::Body { index, side, event } => {
