@@ -15,8 +15,6 @@ use std::cell::OnceCell;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use smallvec::SmallVec;
-
 use super::pace::{Buffered, Ended, Pace, Timing};
 use super::{Cause, Hint, Noted};
 use crate::event::Kind;
@@ -54,7 +52,7 @@ pub struct Evidence {
     origin: Heads,
     pace: Pace,
     misaligned: Noted,
-    cuts: SmallVec<[Cuts; 4]>,
+    cuts: Vec<Cuts>,
     /// Whether chunks cut at more sizes than are counted.
     irregular: bool,
     /// Whether the last chunk cut.
@@ -74,7 +72,7 @@ pub struct Evidence {
     initial: Initial,
     run: Run,
     /// The run with the most events.
-    burst: Option<Run>,
+    burst: Option<Box<Run>>,
 }
 
 /// The heads. What they say is read off when it first matters: most responses
@@ -155,7 +153,7 @@ impl Evidence {
             origin: Heads { head, origin: OnceCell::new() },
             pace: Pace::new(asked),
             misaligned: Noted::default(),
-            cuts: SmallVec::new(),
+            cuts: Vec::new(),
             irregular: false,
             cutting: false,
             ended_runs: 0,
@@ -342,7 +340,7 @@ impl Evidence {
             && run.chunks >= BURST_CHUNKS
             && self.burst.as_ref().is_none_or(|burst| run.events > burst.events)
         {
-            self.burst = Some(run);
+            self.burst = Some(Box::new(run));
         }
     }
 

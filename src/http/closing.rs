@@ -1,6 +1,8 @@
 //! How the bodies of a connection end that nothing within them ends: by who
 //! left first, and whether the capture holds all up to there.
 
+use smallvec::SmallVec;
+
 use super::connection::Connection;
 use super::half::{Departure, Ending, OpenBody, Reading};
 use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink};
@@ -60,7 +62,8 @@ impl Connection {
         self.cut_head(direction, None, sink);
         self.finish_decoder(direction, sink);
         let half = self.half(direction);
-        let open: Vec<u64> = half.tunnels.iter().copied().chain(half.body.map(|body| body.index)).collect();
+        let open: SmallVec<[u64; 2]> =
+            half.tunnels.iter().copied().chain(half.body.map(|body| body.index)).collect();
         for index in open {
             self.end_open(index, direction, sink);
         }

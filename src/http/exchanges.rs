@@ -126,6 +126,13 @@ impl Exchanges {
     pub(super) fn respond(&mut self) -> Answered {
         let of_its_own =
             Answered { index: self.next, method: Method::Other, undecided: None, passed: Vec::new() };
+        // Mostly one request awaits its response.
+        if let Some(Slot::Exchange(first)) = self.queue.front()
+            && first.response == Response::Awaited
+            && !first.doubtful
+        {
+            return self.answer(first.index, Vec::new());
+        }
         if self.take_unseen() {
             self.joined(Side::Response);
             return of_its_own;
@@ -275,10 +282,14 @@ impl Exchanges {
 
     /// The exchange of that number, if it isn't over.
     pub(super) fn get_mut(&mut self, index: u64) -> Option<&mut Exchange> {
-        self.queue.iter_mut().rev().find_map(|slot| match slot {
-            Slot::Exchange(exchange) if exchange.index == index => Some(exchange),
+        // The newest, mostly.
+        let last = self.queue.len().saturating_sub(1);
+        let is = |slot: &Slot| matches!(slot, Slot::Exchange(exchange) if exchange.index == index);
+        let place = if self.queue.back().is_some_and(is) { last } else { self.queue.iter().rposition(is)? };
+        match self.queue.get_mut(place) {
+            Some(Slot::Exchange(exchange)) => Some(exchange),
             _ => None,
-        })
+        }
     }
 
     fn exchanges_mut(&mut self) -> impl Iterator<Item = &mut Exchange> {

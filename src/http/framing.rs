@@ -6,7 +6,7 @@ use super::{Fields, Framing, RequestHead, ResponseHead};
 use crate::chunk::Lenience;
 
 /// What a head says of its body.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Delimiter {
     /// How the body is delimited, or why nobody can know.
     pub(super) framing: Result<Framing, String>,
@@ -15,7 +15,7 @@ pub(super) struct Delimiter {
 }
 
 impl Delimiter {
-    fn plain(framing: Framing) -> Self {
+    pub(super) fn plain(framing: Framing) -> Self {
         Self { framing: Ok(framing), remarks: SmallVec::new() }
     }
 }

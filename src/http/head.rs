@@ -63,16 +63,16 @@ pub(super) enum HeadStep {
 }
 
 /// What a head says, and where it leaves the grammar.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Said<T> {
-    pub(super) head: Box<T>,
+    pub(super) head: T,
     pub(super) remarks: Remarks,
 }
 
 impl<T> Said<T> {
     /// A head of which nothing is to be remarked.
     pub(super) fn plain(head: T) -> Self {
-        Self { head: Box::new(head), remarks: Remarks::new() }
+        Self { head, remarks: Remarks::new() }
     }
 }
 
@@ -253,7 +253,7 @@ impl Head {
         if head.target.as_ref().is_some_and(|target| target.contains(' ')) {
             remarks.extend(self.first().map(|stamp| (Lenience::SpaceInTarget, stamp)));
         }
-        Said { head: Box::new(head), remarks }
+        Said { head, remarks }
     }
 
     /// What its whole lines say of a response.
@@ -264,7 +264,7 @@ impl Head {
             None => ResponseHead::default(),
         };
         head.stamp = self.first();
-        Said { head: Box::new(head), remarks }
+        Said { head, remarks }
     }
 
     /// The start line without its end, the fields, and what is to be said.

@@ -11,7 +11,7 @@ use super::head::{Head, Place, Said};
 use super::held::Part;
 use super::recent::{Request, Response, Whole};
 use super::search::{Found, Join};
-use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, RequestHead, Side};
+use super::{BodyEnd, BodyEvent, Framing, HttpEvent, HttpSink, Protocol, RequestHead, ResponseHead, Side};
 use crate::chunk::{FramingFault, Lenience};
 use crate::tcp::{Direction, Piece};
 use crate::units::Stamp;
@@ -88,7 +88,7 @@ impl Connection {
         remark(&remarks, sink);
         // RFC 9110 §15.2: interim responses precede the final one.
         if head.status.is_some_and(|status| matches!(status, 100 | 102..=199)) {
-            self.exchanges.interim = Some(head);
+            self.exchanges.interim = Some(Box::new(head));
             return;
         }
         let answered = self.answer(sink);
@@ -205,8 +205,8 @@ impl Connection {
                 sink.event(HttpEvent::Joined(side, skipped, stamp));
                 let index = self.exchanges.joined(side);
                 sink.event(match side {
-                    Side::Request => HttpEvent::Request { index, head: Box::default() },
-                    Side::Response => HttpEvent::Response { index, head: Box::default() },
+                    Side::Request => HttpEvent::Request { index, head: RequestHead::default() },
+                    Side::Response => HttpEvent::Response { index, head: ResponseHead::default() },
                 });
                 self.begin_body(index, direction, Some(Framing::Chunked), Some(skipped), stamp, sink);
             }
@@ -379,7 +379,7 @@ impl Connection {
         let Some(client) = self.client else { return };
         let answered = self.answer(sink);
         let stamp = head.stamp.unwrap_or(Stamp::untimed(0));
-        sink.event(HttpEvent::Response { index: answered.index, head });
+        sink.event(HttpEvent::Response { index: answered.index, head: *head });
         self.no_tunnel(&answered, client.reverse(), sink);
         self.empty_body(answered.index, client.reverse(), stamp, sink);
     }

@@ -184,14 +184,14 @@ pub enum HttpEvent<'a> {
         /// The exchange.
         index: u64,
         /// The head.
-        head: Box<RequestHead>,
+        head: RequestHead,
     },
     /// A final response's head (or the last interim one, if none followed).
     Response {
         /// The exchange.
         index: u64,
         /// The head.
-        head: Box<ResponseHead>,
+        head: ResponseHead,
     },
     /// A part of a body.
     Body {

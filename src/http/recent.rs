@@ -8,7 +8,7 @@
 use super::framing::{self, Delimiter, Method};
 use super::head::{self, Said};
 use super::start_line::StartLine;
-use super::{RequestHead, ResponseHead, Side};
+use super::{Framing, RequestHead, ResponseHead, Side};
 use crate::chunk::fields;
 use crate::units::Stamp;
 
@@ -21,7 +21,7 @@ const HELD: usize = 4;
 const LONGEST: usize = 2048;
 
 /// A request's head, with what is asked of it once it is whole.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Request {
     pub(super) said: Said<RequestHead>,
     pub(super) delimiter: Delimiter,
@@ -30,7 +30,7 @@ pub(super) struct Request {
 }
 
 /// A response's head, with what is asked of it once it is whole.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Response {
     pub(super) said: Said<ResponseHead>,
     /// How its body is delimited, unless a HEAD or a CONNECT is answered.
@@ -40,7 +40,7 @@ pub(super) struct Response {
 }
 
 /// A head of either side.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) enum Whole {
     Request(Request),
     Response(Response),
@@ -52,6 +52,15 @@ impl Request {
         let upgrade = framing::has_upgrade(said.head.fields.as_ref());
         Self { said, delimiter, upgrade }
     }
+
+    /// Another one that is the same, if there is nothing to remark in it.
+    fn again(&self, framing: Framing) -> Self {
+        Self {
+            said: Said::plain(self.said.head.clone()),
+            delimiter: Delimiter::plain(framing),
+            upgrade: self.upgrade,
+        }
+    }
 }
 
 impl Response {
@@ -59,6 +68,15 @@ impl Response {
         let delimiter = framing::of_response(&said.head, Method::Other);
         let h2c = framing::upgrades_to(said.head.fields.as_ref(), "h2c");
         Self { said, delimiter, h2c }
+    }
+
+    /// Another one that is the same, if there is nothing to remark in it.
+    fn again(&self, framing: Framing) -> Self {
+        Self {
+            said: Said::plain(self.said.head.clone()),
+            delimiter: Delimiter::plain(framing),
+            h2c: self.h2c,
+        }
     }
 }
 
@@ -101,19 +119,21 @@ impl Recent {
         let request = of(Side::Request).then(|| requests.find(octets)).flatten();
         let response = of(Side::Response).then(|| responses.find(octets)).flatten();
         let (mut head, len) = match (request, response) {
-            (Some((request, len)), _) => (Whole::Request(request.clone()), len),
-            (_, Some((response, len))) => (Whole::Response(response.clone()), len),
+            (Some((request, framing, len)), _) => (Whole::Request(request.again(framing)), len),
+            (_, Some((response, framing, len))) => (Whole::Response(response.again(framing)), len),
             (None, None) => {
                 let (head, len) = plain(octets, side)?;
-                let whole = octets.get(..len).filter(|octets| octets.len() <= LONGEST);
-                match (whole, &head) {
-                    (Some(octets), Whole::Request(request)) if is_plain(&request.delimiter) => {
-                        requests.hold(octets, request);
+                if let Some(octets) = octets.get(..len).filter(|octets| octets.len() <= LONGEST) {
+                    match &head {
+                        Whole::Request(request) => {
+                            let framing = plain_framing(&request.delimiter);
+                            requests.hold(octets, framing, |framing| request.again(framing));
+                        }
+                        Whole::Response(response) => {
+                            let framing = plain_framing(&response.delimiter);
+                            responses.hold(octets, framing, |framing| response.again(framing));
+                        }
                     }
-                    (Some(octets), Whole::Response(response)) if is_plain(&response.delimiter) => {
-                        responses.hold(octets, response);
-                    }
-                    _ => {}
                 }
                 (head, len)
             }
@@ -126,8 +146,9 @@ impl Recent {
     }
 }
 
-fn is_plain(delimiter: &Delimiter) -> bool {
-    delimiter.framing.is_ok() && delimiter.remarks.is_empty()
+/// How a body is delimited, if nothing is to be remarked on that.
+fn plain_framing(delimiter: &Delimiter) -> Option<Framing> {
+    delimiter.framing.as_ref().ok().copied().filter(|_| delimiter.remarks.is_empty())
 }
 
 /// Reads a head that is all there and of which nothing is to be remarked.
@@ -163,11 +184,18 @@ fn length(octets: &[u8]) -> Option<usize> {
     None
 }
 
-/// The last heads of a side, with their octets; the next replaces the oldest.
+/// The last heads of a side; the next replaces the oldest.
 #[derive(Debug)]
 struct Ring<T> {
-    heads: Vec<(Vec<u8>, T)>,
+    heads: Vec<HeldHead<T>>,
     oldest: usize,
+}
+
+#[derive(Debug)]
+struct HeldHead<T> {
+    octets: Vec<u8>,
+    head: T,
+    framing: Framing,
 }
 
 impl<T> Default for Ring<T> {
@@ -176,22 +204,25 @@ impl<T> Default for Ring<T> {
     }
 }
 
-impl<T: Clone> Ring<T> {
-    /// The head that some octets begin with. None begins with another one,
-    /// since each ends in the first empty line.
-    fn find(&self, octets: &[u8]) -> Option<(&T, usize)> {
-        let (held, head) = self.heads.iter().find(|(held, _)| octets.starts_with(held))?;
-        Some((head, held.len()))
+impl<T> Ring<T> {
+    /// The head that some octets begin with, how its body is delimited, and its
+    /// length. They begin with no other one, since each ends in its first empty
+    /// line.
+    fn find(&self, octets: &[u8]) -> Option<(&T, Framing, usize)> {
+        let held = self.heads.iter().find(|held| octets.starts_with(&held.octets))?;
+        Some((&held.head, held.framing, held.octets.len()))
     }
 
-    fn hold(&mut self, octets: &[u8], head: &T) {
+    fn hold(&mut self, octets: &[u8], framing: Option<Framing>, again: impl FnOnce(Framing) -> T) {
+        let Some(framing) = framing else { return };
+        let head = again(framing);
         match self.heads.get_mut(self.oldest) {
-            Some((held, place)) => {
-                held.clear();
-                held.extend_from_slice(octets);
-                *place = head.clone();
+            Some(held) => {
+                held.octets.clear();
+                held.octets.extend_from_slice(octets);
+                (held.head, held.framing) = (head, framing);
             }
-            None => self.heads.push((octets.to_vec(), head.clone())),
+            None => self.heads.push(HeldHead { octets: octets.to_vec(), head, framing }),
         }
         self.oldest = (self.oldest + 1) % HELD;
     }

@@ -140,19 +140,17 @@ impl Talk {
                 self.understood = true;
                 let selected = options.filters.selects_target(head.target.as_deref());
                 self.left_out += u64::from(!selected);
-                self.exchanges.push_back((
-                    index,
-                    selected.then(|| {
-                        let mut exchange = Exchange::new(self.unread(index));
-                        exchange.request(*head, known, options);
-                        Box::new(exchange)
-                    }),
-                ));
+                let exchange = selected.then(|| {
+                    let mut exchange = Box::new(Exchange::new(self.unread(index)));
+                    exchange.request(head, known, options);
+                    exchange
+                });
+                self.exchanges.push_back((index, exchange));
             }
             HttpEvent::Response { index, head } => {
                 self.understood = true;
                 if let Some(exchange) = self.exchange(index, options) {
-                    exchange.response(*head, known, options);
+                    exchange.response(head, known, options);
                 }
             }
             HttpEvent::Body { index, side, event } => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, LastChunk};
+use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault};
 use crate::coding::Coding;
 use crate::hints::Evidence;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
@@ -67,7 +67,10 @@ pub(super) struct Stopped {
 pub(super) struct Exchange {
     head: Arc<ExchangeHead>,
     announced: bool,
-    request: Option<Progress>,
+    /// The body of a request that has none: it takes no progress, and most
+    /// requests are so.
+    no_request_body: Option<Body>,
+    request: Option<Box<Progress>>,
     response: Option<Progress>,
     tally: Tally,
     events: u64,
@@ -86,6 +89,7 @@ impl Exchange {
         Self {
             head: Arc::new(head),
             announced: false,
+            no_request_body: None,
             request: None,
             response: None,
             tally: Tally::default(),
@@ -215,7 +219,7 @@ impl Exchange {
         let (hints, timing) = self.evidence.take().map(|evidence| evidence.finish()).unwrap_or_default();
         emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
             head: self.head,
-            request_body: self.request.map(|progress| progress.body),
+            request_body: self.request.map(|progress| progress.body).or(self.no_request_body),
             response_body: self.response.map(|progress| progress.body),
             verdict,
             tally: self.tally,
@@ -231,7 +235,7 @@ impl Exchange {
 
     fn side(&mut self, side: Side) -> Option<&mut Progress> {
         match side {
-            Side::Request => self.request.as_mut(),
+            Side::Request => self.request.as_deref_mut(),
             Side::Response => self.response.as_mut(),
         }
     }
@@ -245,6 +249,20 @@ impl Exchange {
         options: &Options,
         emit: &mut Emit<'_>,
     ) {
+        let body = Body {
+            framing,
+            size: 0,
+            end: BodyEnd::Open,
+            end_stamp: None,
+            reset: false,
+            joined,
+            chunks: 0,
+            last_chunk: None,
+        };
+        if side == Side::Request && matches!(framing, Some(Framing::None | Framing::ContentLength(0))) {
+            self.no_request_body = Some(body);
+            return;
+        }
         let (task, codings) = match side {
             Side::Request => (Task::Pass(None), Vec::new()),
             Side::Response => {
@@ -277,16 +295,7 @@ impl Exchange {
             body
         });
         let mut progress = Progress {
-            body: Body {
-                framing,
-                size: 0,
-                end: BodyEnd::Open,
-                end_stamp: None,
-                reset: false,
-                joined,
-                chunks: 0,
-                last_chunk: None,
-            },
+            body,
             judge,
             redactor,
             over: false,
@@ -304,7 +313,7 @@ impl Exchange {
             progress.judge.decode(&codings, options);
         }
         match side {
-            Side::Request => self.request = Some(progress),
+            Side::Request => self.request = Some(Box::new(progress)),
             Side::Response => {
                 self.response = Some(progress);
                 if settled {
@@ -335,21 +344,22 @@ impl Exchange {
                 }
                 progress.stopped_in = stopped_in(chunk);
             }
-            ChunkToken::Last(last) => {
-                let mut last = LastChunk::clone(last);
-                if options.redact {
-                    redact::size_line(&mut last.size_line);
-                    redact::fields(&mut last.trailers);
-                }
-                progress.body.last_chunk = Some(last);
-            }
             ChunkToken::Whole { chunk, .. } => {
                 progress.body.chunks += 1;
                 progress.body.size += chunk.size;
                 progress.stopped_in = None;
             }
             ChunkToken::Begin { .. } => progress.stopped_in = None,
-            ChunkToken::Payload { .. } | ChunkToken::Missing { .. } => {}
+            ChunkToken::Payload { .. } | ChunkToken::Missing { .. } | ChunkToken::Last(_) => {}
+        }
+        // It holds nothing to judge.
+        if let ChunkToken::Last(mut last) = token {
+            if options.redact {
+                redact::size_line(&mut last.size_line);
+                redact::fields(&mut last.trailers);
+            }
+            progress.body.last_chunk = Some(last);
+            return;
         }
         progress.judge.push(token);
         if progress.judge.has_found() {
@@ -432,6 +442,10 @@ impl Exchange {
         options: &Options,
         emit: &mut Emit<'_>,
     ) {
+        if let (Side::Request, Some(body)) = (side, &mut self.no_request_body) {
+            (body.end, body.end_stamp, body.reset) = (end, stamp, reset);
+            return;
+        }
         if let Some(token) = self.messages(side).and_then(websocket::Decoder::finish) {
             self.token(side, token, options, emit);
         }

@@ -234,7 +234,7 @@ pub struct Body {
     /// How many chunks it has.
     pub chunks: u64,
     /// The last, zero-size chunk.
-    pub last_chunk: Option<LastChunk>,
+    pub last_chunk: Option<Box<LastChunk>>,
 }
 
 /// An exchange's verdict.

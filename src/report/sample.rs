@@ -237,7 +237,7 @@ impl Talk {
         let response = Body {
             end_stamp: self.end_stamp,
             joined: self.joined,
-            last_chunk: self.last_chunk.clone(),
+            last_chunk: self.last_chunk.clone().map(Box::new),
             ..body(self.head.framing, self.size, self.end, self.chunks.len() as u64)
         };
         ExchangeEnd {

@@ -244,7 +244,7 @@ pub(crate) fn one_watch(path: &'static str) -> Vec<Made> {
         made.push(Made::Chunk(chunk));
     }
     let mut body = chunked(81, 2, BodyEnd::Complete);
-    body.last_chunk = Some(last_chunk());
+    body.last_chunk = Some(Box::new(last_chunk()));
     let tally = Tally { one: 2, ..Tally::default() };
     made.push(Made::ExchangeEnd(end(head, Some(body), ExchangeVerdict::Pass, tally)));
     made.push(Made::CaptureEnd(capture_end(path)));
@@ -389,7 +389,7 @@ pub(crate) fn raw() -> Vec<Made> {
     capture.packets = 0;
     (capture.first_time, capture.last_time) = (None, None);
     let mut body = chunked(5, 1, BodyEnd::Complete);
-    body.last_chunk = Some(last_chunk());
+    body.last_chunk = Some(Box::new(last_chunk()));
     let tally = Tally { unchecked: 1, ..Tally::default() };
     vec![
         Made::Capture("-"),

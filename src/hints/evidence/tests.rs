@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
+use smallvec::SmallVec;
+
 use super::*;
 use crate::chunk::{Chunk, Closing};
 use crate::event::Summary;
