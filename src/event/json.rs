@@ -211,6 +211,14 @@ impl Recogniser {
         }
     }
 
+    /// Goes on where another one is, between two tokens.
+    pub(super) fn recall(&mut self, other: &Self) {
+        self.state = other.state;
+        self.nesting.depth = other.nesting.depth;
+        self.nesting.word = other.nesting.word;
+        self.nesting.outer.clone_from(&other.nesting.outer);
+    }
+
     /// Whether the octets that were read are a text if none follow: a number
     /// or a literal at the end.
     pub(super) fn ends_here(&self) -> bool {

@@ -144,23 +144,24 @@ fn find(octets: &[u8], at: usize) -> (usize, u64) {
         rest = behind;
         block += BLOCK;
     }
-    if rest.is_empty() {
-        return (block, 0);
-    }
+    if rest.is_empty() { (block, 0) } else { find_last(octets, rest) }
+}
+
+/// The same in what is left of a slice, which is less than a block.
+#[inline(never)]
+fn find_last(octets: &[u8], rest: &[u8]) -> (usize, u64) {
+    let block = octets.len() - rest.len();
     if let Some(last) = octets.last_chunk::<BLOCK>() {
         // Octets that were passed over are compared once more, and forgotten.
         let again = BLOCK - rest.len();
         return (block - again, marks(last) & u64::MAX << again);
     }
-    // All of the slice is shorter than a block.
-    let mut found = 0;
-    let mut place = 0;
-    while let Some((&octet, behind)) = rest.split_first() {
-        found |= u64::from(is_special(octet)) << place;
-        place += 1;
-        rest = behind;
+    // All of the slice is shorter than a block. Spaces aren't special.
+    let mut padded = [b' '; BLOCK];
+    if let Some(front) = padded.get_mut(..rest.len()) {
+        front.copy_from_slice(rest);
     }
-    (block, found)
+    (block, marks(&padded))
 }
 
 /// One bit for each octet of a block: whether it is special.
