@@ -125,7 +125,7 @@ impl<'a> Scan<'a> {
 /// Whether an octet isn't plain ASCII of a string: a quotation mark, a reverse
 /// solidus, a control character, or part of a character of several octets.
 #[inline(always)]
-const fn is_special(octet: u8) -> bool {
+pub(super) const fn is_special(octet: u8) -> bool {
     matches!(octet, b'"' | b'\\' | ..0x20 | 0x80..)
 }
 
@@ -185,6 +185,10 @@ fn marks(block: &[u8; BLOCK]) -> u64 {
 pub(super) fn space(octets: &[u8]) -> usize {
     let mut rest = octets;
     loop {
+        match rest.split_first() {
+            Some((b' ' | b'\t' | b'\n' | b'\r', behind)) => rest = behind,
+            _ => return octets.len() - rest.len(),
+        }
         // Indentation comes in long runs of spaces.
         while let Some((word, behind)) = rest.split_first_chunk() {
             let others = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b' '; 8]);
@@ -194,10 +198,6 @@ pub(super) fn space(octets: &[u8]) -> usize {
                 break;
             }
             rest = behind;
-        }
-        match rest.split_first() {
-            Some((b' ' | b'\t' | b'\n' | b'\r', behind)) => rest = behind,
-            _ => return octets.len() - rest.len(),
         }
     }
 }
