@@ -7,7 +7,7 @@
 //! among them is found by counting zeros. Octets outside of strings have bits
 //! too, which nobody asks for: which those are the grammar knows.
 
-use wide::i8x16;
+use wide::{i8x16, u8x16};
 
 /// Octets that are compared at once.
 const BLOCK: usize = 64;
@@ -170,7 +170,7 @@ fn marks(block: &[u8; BLOCK]) -> u64 {
     let (parts, _) = block.as_chunks::<16>();
     let mut marks = 0;
     for (part, place) in parts.iter().zip([0, 16, 32, 48]) {
-        let octets = i8x16::new(part.map(u8::cast_signed));
+        let octets = u8x16::new(*part).cast_signed();
         // As signed numbers, octets of longer characters lie below the controls.
         let special = octets.simd_lt(i8x16::splat(0x20))
             | octets.simd_eq(i8x16::splat(b'"'.cast_signed()))
