@@ -582,15 +582,19 @@ impl Recogniser {
                     scan.pass(length);
                 }
                 b't' | b'f' | b'n' => {
-                    let literal = literal(octet);
-                    if !scan.rest().starts_with(literal.as_bytes()) {
+                    let at = place(start, scan);
+                    let comes = match octet {
+                        b't' => scan.pass_over(*b"true"),
+                        b'f' => scan.pass_over(*b"false"),
+                        _ => scan.pass_over(*b"null"),
+                    };
+                    if !comes {
                         return state;
                     }
                     if told {
                         let shape = if octet == b'n' { Shape::Null } else { Shape::Boolean };
-                        listener.value(shape, place(start, scan));
+                        listener.value(shape, at);
                     }
-                    scan.pass(literal.len());
                 }
                 _ => return state,
             }

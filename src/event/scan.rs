@@ -167,17 +167,19 @@ fn find_last(octets: &[u8], rest: &[u8]) -> (usize, u64) {
 /// One bit for each octet of a block: whether it is special.
 #[inline(always)]
 fn marks(block: &[u8; BLOCK]) -> u64 {
-    let (parts, _) = block.as_chunks::<16>();
-    let mut marks = 0;
-    for (part, place) in parts.iter().zip([0, 16, 32, 48]) {
-        let octets = u8x16::new(*part).cast_signed();
-        // As signed numbers, octets of longer characters lie below the controls.
-        let special = octets.simd_lt(i8x16::splat(0x20))
-            | octets.simd_eq(i8x16::splat(b'"'.cast_signed()))
-            | octets.simd_eq(i8x16::splat(b'\\'.cast_signed()));
-        marks |= u64::from(special.to_bitmask()) << place;
-    }
-    marks
+    let (&[first, second, third, last], []) = block.as_chunks() else { return u64::MAX };
+    marks_of(first) | marks_of(second) << 16 | marks_of(third) << 32 | marks_of(last) << 48
+}
+
+/// The same of a quarter of a block.
+#[inline(always)]
+fn marks_of(quarter: [u8; BLOCK / 4]) -> u64 {
+    let octets = u8x16::new(quarter).cast_signed();
+    // As signed numbers, octets of longer characters lie below the controls.
+    let special = octets.simd_lt(i8x16::splat(0x20))
+        | octets.simd_eq(i8x16::splat(b'"'.cast_signed()))
+        | octets.simd_eq(i8x16::splat(b'\\'.cast_signed()));
+    u64::from(special.to_bitmask())
 }
 
 /// How much white space is at the front.
