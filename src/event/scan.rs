@@ -7,7 +7,7 @@
 //! among them is found by counting zeros. Octets outside of strings have bits
 //! too, which nobody asks for: which those are the grammar knows.
 
-use wide::i8x16;
+use wide::{i8x16, u8x16};
 
 /// Octets that are compared at once.
 const BLOCK: usize = 64;
@@ -125,7 +125,7 @@ impl<'a> Scan<'a> {
 /// Whether an octet isn't plain ASCII of a string: a quotation mark, a reverse
 /// solidus, a control character, or part of a character of several octets.
 #[inline(always)]
-const fn is_special(octet: u8) -> bool {
+pub(super) const fn is_special(octet: u8) -> bool {
     matches!(octet, b'"' | b'\\' | ..0x20 | 0x80..)
 }
 
@@ -144,39 +144,42 @@ fn find(octets: &[u8], at: usize) -> (usize, u64) {
         rest = behind;
         block += BLOCK;
     }
-    if rest.is_empty() {
-        return (block, 0);
-    }
+    if rest.is_empty() { (block, 0) } else { find_last(octets, rest) }
+}
+
+/// The same in what is left of a slice, which is less than a block.
+#[inline(never)]
+fn find_last(octets: &[u8], rest: &[u8]) -> (usize, u64) {
+    let block = octets.len() - rest.len();
     if let Some(last) = octets.last_chunk::<BLOCK>() {
         // Octets that were passed over are compared once more, and forgotten.
         let again = BLOCK - rest.len();
         return (block - again, marks(last) & u64::MAX << again);
     }
-    // All of the slice is shorter than a block.
-    let mut found = 0;
-    let mut place = 0;
-    while let Some((&octet, behind)) = rest.split_first() {
-        found |= u64::from(is_special(octet)) << place;
-        place += 1;
-        rest = behind;
+    // All of the slice is shorter than a block. Spaces aren't special.
+    let mut padded = [b' '; BLOCK];
+    if let Some(front) = padded.get_mut(..rest.len()) {
+        front.copy_from_slice(rest);
     }
-    (block, found)
+    (block, marks(&padded))
 }
 
 /// One bit for each octet of a block: whether it is special.
 #[inline(always)]
 fn marks(block: &[u8; BLOCK]) -> u64 {
-    let (parts, _) = block.as_chunks::<16>();
-    let mut marks = 0;
-    for (part, place) in parts.iter().zip([0, 16, 32, 48]) {
-        let octets = i8x16::new(part.map(u8::cast_signed));
-        // As signed numbers, octets of longer characters lie below the controls.
-        let special = octets.simd_lt(i8x16::splat(0x20))
-            | octets.simd_eq(i8x16::splat(b'"'.cast_signed()))
-            | octets.simd_eq(i8x16::splat(b'\\'.cast_signed()));
-        marks |= u64::from(special.to_bitmask()) << place;
-    }
-    marks
+    let (&[first, second, third, last], []) = block.as_chunks() else { return u64::MAX };
+    marks_of(first) | marks_of(second) << 16 | marks_of(third) << 32 | marks_of(last) << 48
+}
+
+/// The same of a quarter of a block.
+#[inline(always)]
+fn marks_of(quarter: [u8; BLOCK / 4]) -> u64 {
+    let octets = u8x16::new(quarter).cast_signed();
+    // As signed numbers, octets of longer characters lie below the controls.
+    let special = octets.simd_lt(i8x16::splat(0x20))
+        | octets.simd_eq(i8x16::splat(b'"'.cast_signed()))
+        | octets.simd_eq(i8x16::splat(b'\\'.cast_signed()));
+    u64::from(special.to_bitmask())
 }
 
 /// How much white space is at the front.
@@ -184,6 +187,10 @@ fn marks(block: &[u8; BLOCK]) -> u64 {
 pub(super) fn space(octets: &[u8]) -> usize {
     let mut rest = octets;
     loop {
+        match rest.split_first() {
+            Some((b' ' | b'\t' | b'\n' | b'\r', behind)) => rest = behind,
+            _ => return octets.len() - rest.len(),
+        }
         // Indentation comes in long runs of spaces.
         while let Some((word, behind)) = rest.split_first_chunk() {
             let others = u64::from_le_bytes(*word) ^ u64::from_le_bytes([b' '; 8]);
@@ -193,10 +200,6 @@ pub(super) fn space(octets: &[u8]) -> usize {
                 break;
             }
             rest = behind;
-        }
-        match rest.split_first() {
-            Some((b' ' | b'\t' | b'\n' | b'\r', behind)) => rest = behind,
-            _ => return octets.len() - rest.len(),
         }
     }
 }

@@ -27,6 +27,20 @@ pub(super) trait Subject: Listener {
 
     /// The text is whole.
     fn whole(&mut self, span: Range<u64>) -> EventItem;
+
+    /// How many of the first octets of the text that was read last are like
+    /// those of many others, as far as can be told.
+    fn common_length(&self) -> Option<usize>;
+
+    /// One that gathers the same, and knows nothing yet.
+    fn fresh(&self) -> Self;
+
+    /// Whether what is gathered is something that another one can take over.
+    fn is_memorable(&self) -> bool;
+
+    /// Takes over what another one, which is memorable, gathered from the same
+    /// octets, but for their place.
+    fn recall(&mut self, other: &Self);
 }
 
 /// The framer of a row of texts.
@@ -37,6 +51,58 @@ pub(super) struct Texts<S> {
     place: Place,
     /// Octets before were lost, and nothing shows yet that texts stand alone.
     amid: Option<Amid>,
+    beginnings: Beginnings<S>,
+}
+
+/// How texts of the row begin, and where that leads: watch events of one body
+/// differ in what stands behind `"metadata":{`, and mostly not before. Octets
+/// that were read once lead to the same state again, so they are compared as a
+/// whole, and not read.
+#[derive(Debug)]
+struct Beginnings<S> {
+    known: Vec<Beginning<S>>,
+    /// How many texts were looked at.
+    seen: u8,
+}
+
+#[derive(Debug)]
+struct Beginning<S> {
+    octets: Box<[u8]>,
+    recogniser: Recogniser,
+    subject: S,
+}
+
+impl<S: Subject> Beginnings<S> {
+    /// Of so many texts nothing is learnt: bodies of few shall need no memory.
+    const FEW: u8 = 8;
+    /// Behind so many nothing more is learnt.
+    const ENOUGH: u8 = 24;
+    /// So many beginnings are learnt: the events of a watch have three types.
+    const MOST: usize = 3;
+    /// Longer ones aren't learnt.
+    const LONGEST: usize = 192;
+
+    /// The one that a text begins with which goes on behind it.
+    fn of(&self, text: &[u8]) -> Option<&Beginning<S>> {
+        self.known.iter().find(|known| text.len() > known.octets.len() && text.starts_with(&known.octets))
+    }
+
+    /// Learns how a text begins that was read by `subject`.
+    #[inline(never)]
+    fn learn(&mut self, text: &[u8], subject: &S) {
+        self.seen += 1;
+        if self.seen <= Self::FEW || self.known.len() == Self::MOST {
+            return;
+        }
+        let length = subject.common_length().filter(|length| *length <= Self::LONGEST);
+        let Some(octets) = length.and_then(|length| text.get(..length)) else { return };
+        let mut subject = subject.fresh();
+        let mut recogniser = Recogniser::new();
+        subject.begin(0);
+        if recogniser.read(&mut &*octets, 0, &mut subject) == Step::Open && subject.is_memorable() {
+            self.known.push(Beginning { octets: octets.into(), recogniser, subject });
+        }
+    }
 }
 
 /// What is known behind lost octets.
@@ -90,7 +156,8 @@ enum Place {
 
 impl<S: Subject> Texts<S> {
     pub(super) fn new(subject: S) -> Self {
-        Self { recogniser: Recogniser::new(), subject, place: Place::Between, amid: None }
+        let beginnings = Beginnings { known: Vec::new(), seen: 0 };
+        Self { recogniser: Recogniser::new(), subject, place: Place::Between, amid: None, beginnings }
     }
 
     pub(super) fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
@@ -138,6 +205,8 @@ impl<S: Subject> Texts<S> {
     }
 
     fn read_text(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
+        // What is left of the text, if it begins here and its beginning isn't known.
+        let mut unknown = None;
         let start = match self.place {
             Place::Faulted => {
                 super::swallow(octets, offset);
@@ -152,7 +221,15 @@ impl<S: Subject> Texts<S> {
                     return None;
                 }
                 self.subject.begin(*offset);
-                *offset
+                let start = *offset;
+                if let Some(beginning) = self.beginnings.of(octets) {
+                    self.recogniser.recall(&beginning.recogniser);
+                    self.subject.recall(&beginning.subject);
+                    super::advance(octets, offset, beginning.octets.len());
+                } else if self.beginnings.seen < Beginnings::<S>::ENOUGH {
+                    unknown = Some(*octets);
+                }
+                start
             }
         };
         let slice = *octets;
@@ -167,6 +244,9 @@ impl<S: Subject> Texts<S> {
             }
             Step::Whole => {
                 self.place = Place::Between;
+                if let Some(text) = unknown {
+                    self.beginnings.learn(text, &self.subject);
+                }
                 Some(self.subject.whole(start..*offset))
             }
             Step::Fault(message) => {
@@ -262,6 +342,20 @@ impl Subject for AnyText {
         };
         EventItem::Event { span, summary }
     }
+
+    fn common_length(&self) -> Option<usize> {
+        None
+    }
+
+    fn fresh(&self) -> Self {
+        Self::new(self.summarises)
+    }
+
+    fn is_memorable(&self) -> bool {
+        false
+    }
+
+    fn recall(&mut self, _: &Self) {}
 }
 
 /// It doesn't care for members.

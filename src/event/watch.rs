@@ -49,6 +49,9 @@ pub(super) struct WatchEvent {
     shape: Shape,
     kind: Type,
     object: Object,
+    /// Behind the brace that opens the innermost of `object` and
+    /// `object.metadata` that came.
+    opened: u64,
     /// Whether the summary is wanted.
     summarises: bool,
     /// Made with the first member that it shows.
@@ -162,6 +165,7 @@ impl WatchEvent {
             shape: Shape::Null,
             kind: Type::Missing,
             object: Object::Missing,
+            opened: 0,
             summarises,
             summary: MaybeSummary::default(),
             common: Common::default(),
@@ -354,6 +358,28 @@ impl Subject for WatchEvent {
         }
         EventItem::Event { span, summary }
     }
+
+    fn common_length(&self) -> Option<usize> {
+        usize::try_from(self.opened.checked_sub(self.start)?).ok()
+    }
+
+    fn fresh(&self) -> Self {
+        Self::new(self.summarises)
+    }
+
+    fn is_memorable(&self) -> bool {
+        self.recognised() && self.rows.is_none()
+    }
+
+    fn recall(&mut self, other: &Self) {
+        self.depth = other.depth;
+        self.member = other.member;
+        self.named = other.named;
+        self.shape = other.shape;
+        self.kind = other.kind.clone();
+        self.object = other.object;
+        self.summary = other.summary.clone();
+    }
 }
 
 impl Listener for WatchEvent {
@@ -382,6 +408,7 @@ impl Listener for WatchEvent {
             }
             (_, Member::Object, Shape::Object) => {
                 self.object = Object::Begun;
+                self.opened = at.saturating_add(1);
                 // What it holds only the summary needs.
                 self.depth = if self.summarises { 2 } else { 1 };
                 false
@@ -391,6 +418,7 @@ impl Listener for WatchEvent {
                 false
             }
             (_, Member::Metadata, Shape::Object) => {
+                self.opened = at.saturating_add(1);
                 self.depth = 3;
                 false
             }

@@ -137,6 +137,32 @@ proptest! {
     }
 
     #[test]
+    fn events_that_begin_alike_are_read_as_octet_by_octet(
+        likenesses in prop::collection::vec(likeness(), 1..4),
+        order in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+        size in 1..400_usize,
+    ) {
+        let fixed = [
+            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"1"}}}"#,
+            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"},"kind":"Node"}}"#,
+            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{}},"object":{"metadata":[]}}"#,
+            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"c"},"metadata":{"namespace":"d"}}}"#,
+            r#"{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"e"}},"type":"DELETED"}"#,
+            r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
+            r#"{"type":"ERROR","object":{"kind":"Status","message":"f","metadata":{},"reason":"g"}}"#,
+            r#"{"type":"ADDED","object":{"kind":"Table","rows":[{"object":{"metadata":{"name":"h"}}}],"metadata":{}}}"#,
+        ];
+        let events: Vec<&str> = fixed.into_iter().chain(likenesses.iter().map(String::as_str)).collect();
+        let body: String = order.iter().flat_map(|index| [events[index.index(events.len())], "\n"]).collect();
+        let body = body.as_bytes();
+        let reading = read(Kind::Watch, body.chunks(1));
+        prop_assert_eq!(&reading, &whole(Kind::Watch, body));
+        prop_assert_eq!(&reading, &read(Kind::Watch, body.chunks(size)));
+        let bare = super::read_by(super::super::Framer::without_summaries(Kind::Watch), [body]);
+        prop_assert_eq!(reading.without_summaries(), bare.without_summaries());
+    }
+
+    #[test]
     fn an_open_item_is_recognised_as_serde_json_would(body in likeness(), cut: prop::sample::Index) {
         // What is read of it, its containers closed, is an event or not.
         let cut = cut.index(body.len());
