@@ -40,7 +40,12 @@ impl Prose {
 
     /// Lines that are beside the point until they are looked for.
     pub(super) fn faint(self, lines: &str) -> String {
-        lines.lines().flat_map(|line| [self.paint.tone(Tone::Faint, line), "\n".to_owned()]).collect()
+        let mut text = String::with_capacity(lines.len() + 1);
+        for line in lines.lines() {
+            text.push_str(&self.paint.tone(Tone::Faint, line));
+            text.push('\n');
+        }
+        text
     }
 
     /// A paragraph behind a mark (`✓ …`), which alone is coloured.

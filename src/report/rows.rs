@@ -70,6 +70,15 @@ pub(super) enum Item {
     Hidden(String),
 }
 
+impl Item {
+    fn row(&self) -> Option<&Row> {
+        match self {
+            Self::Row(row) => Some(row),
+            Self::Hidden(_) => None,
+        }
+    }
+}
+
 /// What is listed of a chunk. Safe to print.
 #[derive(Debug)]
 pub(super) struct Row {
@@ -139,6 +148,15 @@ impl Row {
         self.cells.get(column).map_or("", String::as_str)
     }
 
+    /// Fills in the time, whose decimals are settled by others.
+    fn tell_time(&mut self, decimals: u32) {
+        let Some(nanos) = self.nanos else { return };
+        if let Some(cell) = self.cells.get_mut(TIME) {
+            let sign = if nanos < 0 { "" } else { "+" };
+            *cell = format!("{sign}{}", seconds(nanos, decimals));
+        }
+    }
+
     /// Octets of memory it takes, about.
     pub(super) fn weight(&self) -> usize {
         let texts: usize = self.cells.iter().map(String::len).sum();
@@ -178,7 +196,8 @@ pub(super) fn event_cell(judged: &JudgedChunk, expect: Option<Expect>) -> String
     let mut at = 0;
     while let Some(event) = judged.events.get(at) {
         let one = label(event);
-        let run = judged.events.iter().skip(at).take_while(|event| label(event) == one).count().max(1);
+        let like = judged.events.iter().skip(at + 1).take_while(|event| label(event) == one);
+        let run = 1 + like.count();
         let times = if run > 1 { format!(" ×{run}") } else { String::new() };
         let comma = if at > 0 { ", " } else { "" };
         let left = judged.events.len() - at;
@@ -259,6 +278,15 @@ pub(super) fn whole_payload(judged: &JudgedChunk) -> String {
     text
 }
 
+/// The line with the columns' names that was written last: tables alike have
+/// the same.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    widths: [usize; COLUMNS],
+    sse: bool,
+    line: String,
+}
+
 /// How the pages of one table are laid out.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
@@ -272,31 +300,27 @@ impl Layout {
     /// Lays out the next page. `last` tells that no other follows.
     pub(super) fn page(
         &mut self,
-        items: &[Item],
+        items: &mut [Item],
+        names: &mut Names,
         prose: Prose,
         expect: Option<Expect>,
         last: bool,
     ) -> String {
-        let rows: Vec<&Row> = items
-            .iter()
-            .filter_map(|item| match item {
-                Item::Row(row) => Some(row.as_ref()),
-                Item::Hidden(_) => None,
-            })
-            .collect();
+        self.tell_times(items);
+        let rows: Vec<&Row> = items.iter().filter_map(Item::row).collect();
         let first = !self.begun;
         let mut text = String::new();
+        let mut lines = Vec::new().into_iter();
         if !rows.is_empty() {
             self.settle(&rows, prose.width, expect, last);
+            lines = self.grid(&rows, None).into_iter();
+            if first {
+                let names = self.names(names, expect);
+                text.push_str(&prose.paint.tone(Tone::Faint, &format!("  {names}")));
+                text.push('\n');
+            }
         }
-        let mut lines =
-            if rows.is_empty() { Vec::new() } else { self.grid(&rows, first, expect) }.into_iter();
-        if first && !rows.is_empty() {
-            let header = lines.next().unwrap_or_default();
-            text.push_str(&prose.paint.tone(Tone::Faint, &format!("  {header}")));
-            text.push('\n');
-        }
-        for item in items {
+        for item in &*items {
             match item {
                 Item::Hidden(words) => {
                     text.push_str(&prose.paint.tone(Tone::Faint, &format!("  … {words}")));
@@ -317,18 +341,25 @@ impl Layout {
         text
     }
 
-    /// Settles which columns there are, and how wide.
-    fn settle(&mut self, rows: &[&Row], columns: usize, expect: Option<Expect>, last: bool) {
-        if !self.begun {
-            let longest = rows.iter().filter_map(|row| row.nanos).map(i128::abs).max().unwrap_or(0);
+    /// Fills in the times of rows, of which the first ones settle the decimals.
+    fn tell_times(&mut self, items: &mut [Item]) {
+        let rows = || items.iter().filter_map(Item::row);
+        if !self.begun && rows().next().is_some() {
+            let longest = rows().filter_map(|row| row.nanos).map(i128::abs).max().unwrap_or(0);
             self.decimals = if longest < 100_000_000 { 6 } else { 3 };
         }
+        for item in items {
+            if let Item::Row(row) = item {
+                row.tell_time(self.decimals);
+            }
+        }
+    }
+
+    /// Settles which columns there are, and how wide.
+    fn settle(&mut self, rows: &[&Row], columns: usize, expect: Option<Expect>, last: bool) {
         let mut natural = [0; COLUMNS];
         for (column, wide) in natural.iter_mut().enumerate() {
-            let cells = rows
-                .iter()
-                .map(|row| if column == TIME { width(&self.time(row)) } else { width(row.cell(column)) });
-            *wide = cells.max().unwrap_or(0);
+            *wide = rows.iter().map(|row| width(row.cell(column))).max().unwrap_or(0);
             if *wide > 0 {
                 *wide = (*wide).max(NAMES.get(column).map_or(0, |name| width(name)));
             }
@@ -361,22 +392,24 @@ impl Layout {
         self.widths = fitted(self.widths, columns.saturating_sub(slack));
     }
 
-    fn time(&self, row: &Row) -> String {
-        match row.nanos {
-            Some(nanos) if nanos < 0 => seconds(nanos, self.decimals),
-            Some(nanos) => format!("+{}", seconds(nanos, self.decimals)),
-            None => String::new(),
+    /// The line of the columns' names.
+    fn names<'n>(&self, names: &'n mut Names, expect: Option<Expect>) -> &'n str {
+        let sse = expect == Some(Expect::Kind(Kind::Sse));
+        if names.line.is_empty() || names.widths != self.widths || names.sse != sse {
+            let line = self.grid(&[], Some(sse)).pop().unwrap_or_default();
+            *names = Names { widths: self.widths, sse, line };
         }
+        &names.line
     }
 
-    /// The lines of the rows, behind that of the names for the first page.
-    fn grid(&self, rows: &[&Row], first: bool, expect: Option<Expect>) -> Vec<String> {
+    /// The lines of rows, or that of the names (where they are asked for, with
+    /// those for server-sent events or without).
+    fn grid(&self, rows: &[&Row], names: Option<bool>) -> Vec<String> {
         let used: Vec<(usize, usize)> =
             self.widths.iter().copied().enumerate().filter(|(_, wide)| *wide > 0).collect();
-        let sse = expect == Some(Expect::Kind(Kind::Sse));
         let mut grid = Grid::new();
         grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        if first {
+        if let Some(sse) = names {
             grid.set_header(used.iter().map(|&(column, wide)| {
                 let name = if sse && column == PAYLOAD {
                     "data"
@@ -388,9 +421,9 @@ impl Layout {
         }
         for row in rows {
             grid.add_row(used.iter().map(|&(column, wide)| {
-                let text = if column == TIME { self.time(row) } else { row.cell(column).to_owned() };
+                let text = row.cell(column);
                 // The end of an object's name tells it from others.
-                let text = if column == OBJECT { fit_middle(&text, wide) } else { fit(&text, wide) };
+                let text = if column == OBJECT { fit_middle(text, wide) } else { fit(text, wide) };
                 aligned(column, text.into_owned())
             }));
         }
@@ -402,7 +435,11 @@ impl Layout {
             column.set_padding((0, gap));
             column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(wide.saturating_add(gap))));
         }
-        grid.lines().map(|line| line.trim_end().to_owned()).collect()
+        let trimmed = |mut line: String| {
+            line.truncate(line.trim_end().len());
+            line
+        };
+        grid.lines().map(trimmed).collect()
     }
 }
 

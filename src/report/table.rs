@@ -16,7 +16,7 @@ use crate::report::failures::Failures;
 use crate::report::packetless;
 use crate::report::phrases::{base, body_end, tally_words};
 use crate::report::prose::{Mark, Prose};
-use crate::report::rows::{Item, Layout, Row};
+use crate::report::rows::{Item, Layout, Names, Row};
 use crate::report::sheet::Sheet;
 use crate::report::spool::{Slot, Spool};
 use crate::report::text::{Listing, TextOptions, printable};
@@ -51,6 +51,7 @@ pub struct Table<W: Write> {
     /// Octets of all rows that wait.
     waiting: usize,
     listing: Listing,
+    names: Names,
     sheet: Sheet,
 }
 
@@ -83,6 +84,7 @@ impl<W: Write> Table<W> {
             open: HashMap::new(),
             waiting: 0,
             listing: Listing::default(),
+            names: Names::default(),
             sheet: Sheet::new(),
         }
     }
@@ -129,12 +131,19 @@ impl<W: Write> Table<W> {
         self.waiting += weight;
         if open.items.len() >= PAGE {
             self.waiting -= open.weight;
-            open.page(judged.exchange, self.prose, in_full, false, &mut self.sheet.sections)?;
+            open.page(
+                judged.exchange,
+                self.prose,
+                in_full,
+                false,
+                &mut self.names,
+                &mut self.sheet.sections,
+            )?;
         }
         if self.waiting >= WAITING {
             for (id, open) in &mut self.open {
                 let in_full = open.expect.is_some() || self.options.list_all;
-                open.page(*id, self.prose, in_full, false, &mut self.sheet.sections)?;
+                open.page(*id, self.prose, in_full, false, &mut self.names, &mut self.sheet.sections)?;
             }
             self.waiting = 0;
         }
@@ -158,7 +167,7 @@ impl<W: Write> Table<W> {
         let title = format!("\n{}", prose.title(end));
         self.sheet.sections.append(Slot { exchange: id, part: TITLE }, title.as_bytes())?;
         open.tell_hidden();
-        open.page(id, prose, true, true, &mut self.sheet.sections)?;
+        open.page(id, prose, true, true, &mut self.names, &mut self.sheet.sections)?;
         let mut text = String::new();
         if let Some(body) = &end.response_body {
             let ended = body_end(body, Side::Response);
@@ -215,9 +224,10 @@ impl Open {
         prose: Prose,
         in_full: bool,
         last: bool,
+        names: &mut Names,
         to: &mut Spool,
     ) -> io::Result<()> {
-        let items = mem::take(&mut self.items);
+        let mut items = mem::take(&mut self.items);
         self.weight = 0;
         if !in_full {
             let rows = items.iter().filter(|item| matches!(item, Item::Row(_))).count();
@@ -228,7 +238,7 @@ impl Open {
             return Ok(());
         }
         let begins = if mem::replace(&mut self.paged, true) { "" } else { "\n" };
-        let text = self.layout.page(&items, prose, self.expect, last);
+        let text = self.layout.page(&mut items, names, prose, self.expect, last);
         let slot = Slot { exchange: id, part: ROWS };
         to.append(slot, begins.as_bytes())?;
         to.append(slot, text.as_bytes())

@@ -206,13 +206,38 @@ pub(super) fn width(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
     }
+    if let Some(columns) = plain_width(text) {
+        return columns;
+    }
     text.width().max(text.chars().map(char_width).sum())
 }
 
 /// By how much a table that pads by Unicode's rule alone may draw a text wider.
 pub(super) fn slack(text: &str) -> usize {
-    if text.is_ascii() { 0 } else { width(text).saturating_sub(text.width()) }
+    let plain = text.is_ascii() || plain_width(text).is_some();
+    if plain { 0 } else { width(text).saturating_sub(text.width()) }
 }
+
+/// How many columns a text takes that consists of printable ASCII and the signs
+/// that reports set: as many as it has characters, whatever stands beside them.
+/// `None` for any other.
+fn plain_width(text: &str) -> Option<usize> {
+    let mut columns = 0;
+    let mut rest = text;
+    loop {
+        let plain = plain_beginning(rest.as_bytes()).len();
+        let mut behind = rest.get(plain..).unwrap_or_default().chars();
+        match behind.next() {
+            None => return Some(columns + plain),
+            Some(sign) if PLAIN_SIGNS.contains(&sign) => columns += plain + 1,
+            Some(_) => return None,
+        }
+        rest = behind.as_str();
+    }
+}
+
+/// Signs that reports set, a column wide each; the last is a no-break space.
+const PLAIN_SIGNS: [char; 8] = ['…', '–', '→', '×', '✓', '✗', '⋮', '\u{a0}'];
 
 fn char_width(c: char) -> usize {
     // The emoji variation selector widens the character before it.
@@ -252,6 +277,10 @@ pub(super) fn fit_middle(text: &str, columns: usize) -> Cow<'_, str> {
 
 /// The longest beginning that is at most `columns` wide.
 fn beginning(text: &str, columns: usize) -> &str {
+    // What follows is a column wide: no mark that joins what is before it.
+    if plain_beginning(text.as_bytes()).len() > columns {
+        return text.get(..columns).unwrap_or_default();
+    }
     let mut taken = 0;
     let mut end = text.len();
     for (place, c) in text.char_indices() {
@@ -272,6 +301,12 @@ fn beginning(text: &str, columns: usize) -> &str {
 pub(super) fn wrap(text: &str, columns: usize, first: &str, other: &str) -> String {
     let mut lines = String::with_capacity(first.len() + text.len() + 16);
     lines.push_str(first);
+    // Most fits a line.
+    if plain_width(text).is_some_and(|wide| width(first) + wide <= columns) {
+        push_with_blanks(&mut lines, text);
+        end_line(&mut lines, 0);
+        return lines;
+    }
     // Where the line begins that is written.
     let mut start = 0;
     let mut taken = width(first);
@@ -287,14 +322,19 @@ pub(super) fn wrap(text: &str, columns: usize, first: &str, other: &str) -> Stri
             lines.push(' ');
             taken += 1;
         }
-        for (place, part) in word.split('\u{a0}').enumerate() {
-            lines.push_str(if place > 0 { " " } else { "" });
-            lines.push_str(part);
-        }
+        push_with_blanks(&mut lines, word);
         (taken, empty) = (taken + wide, false);
     }
     end_line(&mut lines, start);
     lines
+}
+
+/// Writes a text with blanks for its no-break spaces.
+fn push_with_blanks(lines: &mut String, text: &str) {
+    for (place, part) in text.split('\u{a0}').enumerate() {
+        lines.push_str(if place > 0 { " " } else { "" });
+        lines.push_str(part);
+    }
 }
 
 /// Ends the line that begins at `start`, without the white space at its end:
@@ -309,6 +349,9 @@ fn end_line(lines: &mut String, start: usize) -> usize {
 /// A number in groups of three: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
+    if digits.len() <= 3 {
+        return digits;
+    }
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
@@ -321,21 +364,34 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// `1 chunk`, `1,234 chunks`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
+    let mut text = grouped(number);
+    text.push(' ');
+    text.push_str(noun);
+    text.push_str(if number == 1 { "" } else { "s" });
+    text
 }
+
+/// Nanoseconds of a second.
+const NANOS: u64 = 1_000_000_000;
 
 /// Nanoseconds as seconds with so many decimals (at most 9), rounded down:
 /// `1.994 s`.
 pub(super) fn seconds(nanos: i128, decimals: u32) -> String {
     let sign = if nanos < 0 { "-" } else { "" };
     let decimals = decimals.min(9);
-    let units = nanos.unsigned_abs() / 10u128.pow(9 - decimals);
-    let second = 10u128.pow(decimals);
+    // 64 bits hold 584 years; more is slow to divide.
+    let (units, parts) = match u64::try_from(nanos.unsigned_abs()) {
+        Ok(nanos) => (u128::from(nanos / NANOS), nanos % NANOS),
+        Err(_) => {
+            let nanos = nanos.unsigned_abs();
+            (nanos / u128::from(NANOS), (nanos % u128::from(NANOS)) as u64)
+        }
+    };
     if decimals == 0 {
         return format!("{sign}{units} s");
     }
-    format!("{sign}{}.{:0width$} s", units / second, units % second, width = decimals as usize)
+    let parts = parts / 10u64.pow(9 - decimals);
+    format!("{sign}{units}.{parts:0width$} s", width = decimals as usize)
 }
 
 /// Ascending frames as ranges: `8–10, 12`, at most `most` of them, the rest
@@ -441,6 +497,44 @@ mod tests {
             prop_assert!(width(&fit(&shown, columns)) <= columns, "{:?}", fit(&shown, columns));
             prop_assert!(width(&fit_middle(&shown, columns)) <= columns);
             prop_assert!(width(&preview(text.as_bytes(), columns)) <= columns);
+        }
+
+        #[test]
+        fn plain_text_is_as_wide_as_any_other_rule_says(
+            pieces in prop::collection::vec(
+                prop_oneof![4 => "[ -~]{0,9}", 4 => prop::sample::select(&PLAIN_SIGNS[..]).prop_map(String::from), 1 => ".{0,2}"],
+                0..9,
+            ),
+            columns in 0usize..40,
+        ) {
+            let text = pieces.concat();
+            let by_characters: usize = text.chars().map(char_width).sum();
+            if let Some(wide) = plain_width(&text) {
+                prop_assert_eq!(wide, text.width());
+                prop_assert_eq!(wide, by_characters);
+            }
+            let mut taken = 0;
+            let fits = |c: &char| { taken += char_width(*c); taken <= columns };
+            let start: String = text.chars().take_while(fits).collect();
+            prop_assert_eq!(beginning(&text, columns), start);
+        }
+
+        #[test]
+        fn lines_are_wrapped_as_word_by_word(text in "[a-z \u{a0}…]{0,30}", columns in 0usize..40) {
+            let by_words = |text: &str| {
+                let (mut line, mut lines, mut empty) = ("✗ ".to_owned(), String::new(), true);
+                for word in text.split(' ') {
+                    if !empty && line.chars().count() + 1 + word.chars().count() > columns {
+                        lines += &format!("{}\n", line.replace('\u{a0}', " ").trim_end());
+                        (line, empty) = ("  ".to_owned(), true);
+                    }
+                    line += if empty { "" } else { " " };
+                    line += word;
+                    empty = false;
+                }
+                lines + &format!("{}\n", line.replace('\u{a0}', " ").trim_end())
+            };
+            prop_assert_eq!(wrap(&text, columns, "✗ ", "  "), by_words(&text));
         }
 
         #[test]
