@@ -85,6 +85,47 @@ impl Buffer {
         }
     }
 
+    /// Writes octets with `lead` before each of the two `led`, up to the first
+    /// one that `stops` marks. Returns those from that one on; `None` where
+    /// there is no such.
+    ///
+    /// `stops` takes eight octets, the first one lowest. It sets the highest
+    /// bit of those that it marks; above them it may set others.
+    #[inline(always)]
+    pub(crate) fn append_until<'o>(
+        &mut self,
+        octets: &'o [u8],
+        led: [u8; 2],
+        lead: u8,
+        stops: impl Fn(u64) -> u64,
+    ) -> Option<&'o [u8]> {
+        let mut rest = octets;
+        while !rest.is_empty() {
+            let word = rest.first_chunk().copied().unwrap_or_else(|| padded(rest));
+            let mut len = rest.len().min(8);
+            let octets = u64::from_le_bytes(word);
+            let stop = stops(octets);
+            let leads = equal(octets, led[0]) | equal(octets, led[1]);
+            if stop | leads == 0 {
+                self.append_first(&word, len);
+            } else if stop == 0 {
+                let (text, end) = with_leads(word, led, lead);
+                // The blanks at its end are one each.
+                self.append_first(&text, end - (8 - len));
+            } else {
+                len = (stop | leads).trailing_zeros() as usize / 8;
+                self.append_first(&word, len);
+                match rest.get(len) {
+                    Some(octet) if led.contains(octet) => self.append_first(&[lead, *octet], 2),
+                    _ => return rest.get(len..),
+                }
+                len += 1;
+            }
+            rest = rest.get(len..).unwrap_or_default();
+        }
+        None
+    }
+
     /// Writes an octet.
     #[inline(always)]
     pub(crate) fn push(&mut self, octet: u8) {
@@ -101,6 +142,55 @@ impl Buffer {
     }
 }
 
+/// Marks the octets of a word that are equal to `octet`, as
+/// [`Buffer::append_until`] wants it.
+#[inline(always)]
+pub(crate) const fn equal(word: u64, octet: u8) -> u64 {
+    let zero_where_equal = word ^ all(octet);
+    zero_where_equal.wrapping_sub(all(1)) & !zero_where_equal & all(0x80)
+}
+
+/// Marks the octets of a word that are below `octet` (at most 0x80).
+#[inline(always)]
+pub(crate) const fn below(word: u64, octet: u8) -> u64 {
+    word.wrapping_sub(all(octet)) & !word & all(0x80)
+}
+
+/// A word of eight such octets.
+#[inline(always)]
+const fn all(octet: u8) -> u64 {
+    u64::from_le_bytes([octet; 8])
+}
+
+/// Fewer than eight octets, and blanks.
+#[inline(always)]
+fn padded(octets: &[u8]) -> [u8; 8] {
+    let mut word = [b' '; 8];
+    if let Some(room) = word.get_mut(..octets.len()) {
+        copy(room, octets);
+    }
+    word
+}
+
+/// Eight octets with `lead` before each of the two `led`, and how many that
+/// makes. Without branches: whether an octet is a quote can't be foretold.
+#[inline(always)]
+fn with_leads(word: [u8; 8], led: [u8; 2], lead: u8) -> ([u8; 16], usize) {
+    let (mut text, mut end) = ([0; 16], 0);
+    let mut put = |at: usize, octet| {
+        if let Some(place) = text.get_mut(at % 16) {
+            *place = octet;
+        }
+    };
+    for octet in word {
+        put(end, lead);
+        end += usize::from(led.contains(&octet));
+        put(end, octet);
+        end += 1;
+    }
+    (text, end)
+}
+
 /// Copies octets to where there is as much room. Most are short: words that
 /// overlap are moved faster than a call is made.
 #[inline]
@@ -111,6 +201,7 @@ fn copy(room: &mut [u8], octets: &[u8]) {
         8..=16 => copy_ends::<8>(room, octets),
         4..8 => copy_ends::<4>(room, octets),
         2 | 3 => copy_ends::<2>(room, octets),
+        1 => copy_ends::<1>(room, octets),
         _ => room.copy_from_slice(octets),
     }
 }
@@ -166,6 +257,25 @@ mod tests {
                 buffer.clear();
                 plain.clear();
             }
+        }
+
+        #[test]
+        fn it_leads_and_stops_where_an_octet_is_told(
+            octets in proptest::collection::vec(
+                prop_oneof![3 => 0x1eu8..0x24, 3 => b'['..b'^', 1 => 0x7fu8..0x83, 5 => b'a'..b'z', 1 => any::<u8>()],
+                0..40,
+            ),
+        ) {
+            let mut buffer = Buffer::default();
+            let rest = buffer.append_until(&octets, [b'"', b'\\'], b'!', |word| below(word, 0x20) | equal(word, 0x80));
+            let at = octets.iter().position(|octet| *octet < 0x20 || *octet == 0x80);
+            prop_assert_eq!(rest, at.map(|at| &octets[at..]));
+            let mut plain = Vec::new();
+            for octet in &octets[..at.unwrap_or(octets.len())] {
+                plain.extend(Some(b'!').filter(|_| matches!(octet, b'"' | b'\\')));
+                plain.push(*octet);
+            }
+            prop_assert_eq!(buffer.written(), plain);
         }
     }
 }

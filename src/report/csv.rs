@@ -173,14 +173,8 @@ fn needs_quotes(field: &[u8]) -> bool {
 
 /// RFC 4180 §2.7: a quote within a quoted field is doubled.
 fn append_quoted(row: &mut Buffer, octets: &[u8]) {
-    let mut rest = octets;
-    while let Some((before, behind)) = memchr::memchr(b'"', rest).and_then(|at| rest.split_at_checked(at + 1))
-    {
-        row.append(before);
-        row.push(b'"');
-        rest = behind;
-    }
-    row.append(rest);
+    // Nothing else stops it.
+    row.append_until(octets, [b'"'; 2], b'"', |_| 0);
 }
 
 fn append_field(row: &mut Buffer, field: &[u8]) {

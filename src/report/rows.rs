@@ -435,7 +435,11 @@ impl Layout {
             column.set_padding((0, gap));
             column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(wide.saturating_add(gap))));
         }
-        grid.lines().map(|line| line.trim_end().to_owned()).collect()
+        let trimmed = |mut line: String| {
+            line.truncate(line.trim_end().len());
+            line
+        };
+        grid.lines().map(trimmed).collect()
     }
 }
 

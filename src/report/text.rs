@@ -214,7 +214,8 @@ pub(super) fn width(text: &str) -> usize {
 
 /// By how much a table that pads by Unicode's rule alone may draw a text wider.
 pub(super) fn slack(text: &str) -> usize {
-    if plain_width(text).is_some() { 0 } else { width(text).saturating_sub(text.width()) }
+    let plain = text.is_ascii() || plain_width(text).is_some();
+    if plain { 0 } else { width(text).saturating_sub(text.width()) }
 }
 
 /// How many columns a text takes that consists of printable ASCII and the signs
@@ -222,21 +223,21 @@ pub(super) fn slack(text: &str) -> usize {
 /// `None` for any other.
 fn plain_width(text: &str) -> Option<usize> {
     let mut columns = 0;
-    let mut rest = text.as_bytes();
+    let mut rest = text;
     loop {
-        let plain = plain_beginning(rest).len();
-        columns += plain;
-        let behind = rest.get(plain..).unwrap_or_default();
-        let sign = PLAIN_SIGNS.iter().find_map(|sign| behind.strip_prefix(sign.as_bytes()));
-        match sign {
-            Some(behind) => (columns, rest) = (columns + 1, behind),
-            None => return behind.is_empty().then_some(columns),
+        let plain = plain_beginning(rest.as_bytes()).len();
+        let mut behind = rest.get(plain..).unwrap_or_default().chars();
+        match behind.next() {
+            None => return Some(columns + plain),
+            Some(sign) if PLAIN_SIGNS.contains(&sign) => columns += plain + 1,
+            Some(_) => return None,
         }
+        rest = behind.as_str();
     }
 }
 
 /// Signs that reports set, a column wide each; the last is a no-break space.
-const PLAIN_SIGNS: [&str; 8] = ["…", "–", "→", "×", "✓", "✗", "⋮", "\u{a0}"];
+const PLAIN_SIGNS: [char; 8] = ['…', '–', '→', '×', '✓', '✗', '⋮', '\u{a0}'];
 
 fn char_width(c: char) -> usize {
     // The emoji variation selector widens the character before it.
@@ -363,8 +364,11 @@ pub(crate) fn grouped(number: u64) -> String {
 
 /// `1 chunk`, `1,234 chunks`.
 pub(crate) fn counted(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
+    let mut text = grouped(number);
+    text.push(' ');
+    text.push_str(noun);
+    text.push_str(if number == 1 { "" } else { "s" });
+    text
 }
 
 /// Nanoseconds of a second.
@@ -498,7 +502,7 @@ mod tests {
         #[test]
         fn plain_text_is_as_wide_as_any_other_rule_says(
             pieces in prop::collection::vec(
-                prop_oneof![4 => "[ -~]{0,9}", 4 => prop::sample::select(&PLAIN_SIGNS[..]).prop_map(str::to_owned), 1 => ".{0,2}"],
+                prop_oneof![4 => "[ -~]{0,9}", 4 => prop::sample::select(&PLAIN_SIGNS[..]).prop_map(String::from), 1 => ".{0,2}"],
                 0..9,
             ),
             columns in 0usize..40,

@@ -1,8 +1,8 @@
 //! JSON text, written into one buffer that is used again.
 //!
-//! Strings are serde_json's; numbers and times are
-//! [`figures`](super::super::figures). Long strings leave the buffer in
-//! pieces, so that it stays small whatever a payload holds.
+//! Strings are as serde_json writes them, with more control characters escaped;
+//! numbers and times are [`figures`](super::super::figures). Long strings leave
+//! the buffer in pieces, so that it stays small whatever a payload holds.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,11 +11,9 @@ use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize as _;
-use serde_json::ser::{Formatter, Serializer};
 
 use crate::chunk::Fields;
-use crate::report::buffer::{Buffer, Constant};
+use crate::report::buffer::{Buffer, Constant, below, equal};
 use crate::report::figures::{NumberText, TimeText, append_seconds};
 use crate::report::payload::Excerpt;
 use crate::units::Timestamp;
@@ -221,28 +219,17 @@ impl<S: Style> JsonText<S> {
 
     /// Writes a string as a value.
     fn string(&mut self, text: &str) {
-        if is_plain(text.as_bytes()) {
-            self.out.push(b'"');
-            self.raw(text);
-            self.out.push(b'"');
-        } else {
-            self.escaped(text, true);
-        }
+        self.out.push(b'"');
+        self.escaped(text);
+        self.out.push(b'"');
     }
 
-    #[inline(never)]
-    fn escaped(&mut self, text: &str, quotes: bool) {
-        // Each of the controls that JSON lets pass begins with one of these two
-        // in UTF-8; mostly there are none.
-        let controls = memchr::memchr2(0x7f, 0xc2, text.as_bytes()).is_some();
-        // A string can always be written, and so can a buffer.
-        let _ = if controls {
-            text.serialize(&mut Serializer::with_formatter(&mut self.out, Strict { quotes }))
-        } else if quotes {
-            text.serialize(&mut Serializer::new(&mut self.out))
-        } else {
-            text.serialize(&mut Serializer::with_formatter(&mut self.out, Unquoted))
-        };
+    /// Writes a string without its quotes.
+    fn escaped(&mut self, text: &str) {
+        let mut rest = text.as_bytes();
+        while let Some(behind) = self.out.append_until(rest, [b'"', b'\\'], b'\\', stops) {
+            rest = escape_control(&mut self.out, behind);
+        }
     }
 
     /// A member whose value is null.
@@ -286,12 +273,9 @@ impl<S: Style> JsonText<S> {
     /// A member with a string of any content.
     #[inline(never)]
     pub(crate) fn text(&mut self, key: &'static Key, value: &str) {
-        if is_plain(value.as_bytes()) {
-            self.name(key, value);
-        } else {
-            self.key(key);
-            self.escaped(value, true);
-        }
+        self.begin(&key.string);
+        self.escaped(value);
+        self.out.push(b'"');
     }
 
     /// A member with a string of any content, or null.
@@ -489,7 +473,7 @@ impl<S: Style> JsonText<S> {
                     // A character has at most four octets.
                     let edge = (PIECE - 3..=PIECE).rev().find(|&at| rest.is_char_boundary(at));
                     let (piece, behind) = edge.and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
-                    self.escaped(piece, false);
+                    self.escaped(piece);
                     self.pass_on(sink)?;
                     rest = behind;
                 }
@@ -508,114 +492,40 @@ impl<S: Style> JsonText<S> {
     }
 }
 
-/// Whether a string is written as it is.
+/// Marks the octets of a word that are control characters, or may begin one:
+/// C1 controls, which JSON lets pass and some terminals obey, begin with 0xc2
+/// in UTF-8.
 #[inline(always)]
-fn is_plain(text: &[u8]) -> bool {
-    match (text.first_chunk(), text.last_chunk()) {
-        // Names and the like: two words, which may overlap.
-        (Some(first), Some(last)) if text.len() <= 16 => {
-            marks(u64::from_le_bytes(*first)) | marks(u64::from_le_bytes(*last)) == 0 || none_special(text)
-        }
-        (None, _) => match (text.first_chunk(), text.last_chunk()) {
-            (Some(first), Some(last)) => {
-                let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
-                marks(u64::from(first) | u64::from(last) << 32) == 0 || none_special(text)
-            }
-            _ => !text.iter().any(|octet| is_special(*octet)),
-        },
-        _ => is_plain_long(text),
-    }
+const fn stops(word: u64) -> u64 {
+    below(word, 0x20) | equal(word, 0x7f) | equal(word, 0xc2)
 }
 
-#[inline(never)]
-fn is_plain_long(text: &[u8]) -> bool {
-    match text.last_chunk() {
-        Some(last) if text.len() <= 64 => {
-            let (words, _) = text.as_chunks();
-            let last = marks(u64::from_le_bytes(*last));
-            let marked = words.iter().fold(last, |any, word| any | marks(u64::from_le_bytes(*word)));
-            marked == 0 || none_special(text)
-        }
-        _ => text.chunks(256).all(none_special),
-    }
-}
-
-/// The highest bit of each octet of a word that is a quotation mark, a reverse
-/// solidus, a control character, or beyond ASCII. Others may be marked by a
-/// borrow or a carry from one that is.
-#[inline(always)]
-const fn marks(word: u64) -> u64 {
-    const fn all(octet: u8) -> u64 {
-        u64::from_le_bytes([octet; 8])
-    }
-    let quote = (word ^ all(b'"')).wrapping_sub(all(1));
-    let solidus = (word ^ all(b'\\')).wrapping_sub(all(1));
-    let control = word.wrapping_sub(all(0x20)) | word.wrapping_add(all(1));
-    (quote | solidus | control | word) & all(0x80)
-}
-
-/// Whether an octet must be escaped, or may begin what must: C1 controls begin
-/// with 0xc2 in UTF-8.
-#[inline(always)]
-const fn is_special(octet: u8) -> bool {
-    octet < 0x20 || matches!(octet, b'"' | b'\\' | 0x7f | 0xc2)
-}
-
-/// Without branches, so that the compiler compares many octets at once.
-#[inline(never)]
-fn none_special(text: &[u8]) -> bool {
-    !text.iter().fold(false, |any, &octet| any | is_special(octet))
-}
-
-/// Writes strings without their quotes.
-struct Unquoted;
-
-impl Formatter for Unquoted {
-    fn begin_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn end_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Writes strings with DEL and the C1 controls escaped too, which JSON lets
-/// pass and some terminals obey.
-struct Strict {
-    /// Whether the quotes are written.
-    quotes: bool,
-}
-
-impl Formatter for Strict {
-    fn begin_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.quotes { writer.write_all(b"\"") } else { Ok(()) }
-    }
-
-    fn end_string<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.quotes { writer.write_all(b"\"") } else { Ok(()) }
-    }
-
-    fn write_string_fragment<W: ?Sized + io::Write>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
-        for at in memchr::memchr2_iter(0x7f, 0xc2, fragment.as_bytes()) {
-            let at = at - (fragment.len() - rest.len());
-            let Some((before, behind)) = rest.split_at_checked(at) else {
-                break;
+/// Writes a control character that some octets begin with escaped (RFC 8259 §7),
+/// or the octet that might have begun one. Returns those behind.
+fn escape_control<'o>(out: &mut Buffer, octets: &'o [u8]) -> &'o [u8] {
+    let (control, behind) = match octets {
+        [octet @ (0x08..=0x0a | 0x0c | 0x0d), behind @ ..] => {
+            let letter = match octet {
+                0x08 => b'b',
+                b'\t' => b't',
+                b'\n' => b'n',
+                0x0c => b'f',
+                _ => b'r',
             };
-            let Some(control) = behind.chars().next().filter(|c| c.is_control()) else {
-                continue;
-            };
-            writer.write_all(before.as_bytes())?;
-            write!(writer, "\\u{:04x}", u32::from(control))?;
-            rest = behind.get(control.len_utf8()..).unwrap_or_default();
+            out.append_first(&[b'\\', letter], 2);
+            return behind;
         }
-        writer.write_all(rest.as_bytes())
-    }
+        // U+0080 to U+009F have their number in the second octet.
+        [0xc2, control @ 0x80..=0x9f, behind @ ..] => (*control, behind),
+        [0xc2, behind @ ..] => {
+            out.push(0xc2);
+            return behind;
+        }
+        [control, behind @ ..] => (*control, behind),
+        [] => return octets,
+    };
+    out.append(format!("\\u{control:04x}").as_bytes());
+    behind
 }
 
 #[cfg(test)]
@@ -666,16 +576,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_is_what_has_nothing_special(text in proptest::collection::vec(
-            prop_oneof![20 => proptest::char::range(' ', '~').prop_map(|c| c as u8), 1 => any::<u8>()], 0..80)
-        ) {
-            prop_assert_eq!(is_plain(&text), !text.iter().any(|octet| is_special(*octet)));
-        }
-
-        #[test]
         fn strings_are_what_they_were_and_hold_no_control_characters(
             text in proptest::collection::vec(
-                prop_oneof![any::<char>(), proptest::char::range('\u{70}', '\u{c0}'), Just('\u{9b}'), Just('"')],
+                prop_oneof![
+                    any::<char>(),
+                    proptest::char::range('\0', '\u{c0}'),
+                    proptest::char::range('\u{70}', '\u{c0}'),
+                    Just('\u{9b}'),
+                    Just('"'),
+                ],
                 0..40,
             ).prop_map(|chars| chars.into_iter().collect::<String>()),
         ) {
@@ -685,7 +594,16 @@ mod tests {
             json.pass_on(&mut |octets| { out.extend_from_slice(octets); Ok(()) }).unwrap();
             let written = String::from_utf8(out).unwrap();
             prop_assert!(!written.chars().any(char::is_control), "{written:?}");
-            prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
+            prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text.as_str());
+            // As serde_json writes it, but for the controls that it lets pass.
+            let mut plain = String::new();
+            for character in serde_json::to_string(&text).unwrap().chars() {
+                match character.is_control() {
+                    true => plain += &format!("\\u{:04x}", u32::from(character)),
+                    false => plain.push(character),
+                }
+            }
+            prop_assert_eq!(written, plain);
         }
     }
 
