@@ -1,7 +1,8 @@
 //! One connection: its HTTP machine, its open exchanges, its troubles.
 
-use std::collections::VecDeque;
 use std::net::SocketAddr;
+
+use smallvec::SmallVec;
 
 use crate::http::{Connection, HttpEvent, Protocol};
 use crate::report::{ExchangeHead, ExchangeId, UnderWay};
@@ -28,7 +29,10 @@ struct Talk {
     client: Option<SocketAddr>,
     server: Option<SocketAddr>,
     /// The open exchanges by index, `None` where a filter passes one over.
-    exchanges: VecDeque<(u64, Option<Box<Exchange>>)>,
+    /// Mostly there is one; at most there are [`Limits::pipelined`] and a few.
+    ///
+    /// [`Limits::pipelined`]: crate::limits::Limits::pipelined
+    exchanges: SmallVec<[(u64, Option<Box<Exchange>>); 1]>,
     /// Most have none.
     troubles: Option<Box<StreamTroubles>>,
     protocol: Option<Protocol>,
@@ -121,7 +125,7 @@ impl Talk {
             stream,
             client: None,
             server: None,
-            exchanges: VecDeque::new(),
+            exchanges: SmallVec::new(),
             troubles: None,
             protocol: None,
             understood: false,
@@ -145,7 +149,7 @@ impl Talk {
                     exchange.request(head, known, options);
                     exchange
                 });
-                self.exchanges.push_back((index, exchange));
+                self.exchanges.push((index, exchange));
             }
             HttpEvent::Response { index, head } => {
                 self.understood = true;
@@ -160,7 +164,7 @@ impl Talk {
             }
             HttpEvent::ExchangeEnd { index } => {
                 let Some(place) = self.exchanges.iter().position(|(i, _)| *i == index) else { return };
-                let Some((_, Some(exchange))) = self.exchanges.remove(place) else { return };
+                let (_, Some(exchange)) = self.exchanges.remove(place) else { return };
                 let frame = exchange.frame();
                 let shortfalls = exchange.finish(emit);
                 if let Some((first, count)) = shortfalls.cut_payloads {
@@ -194,7 +198,7 @@ impl Talk {
     fn exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
         let last = self.exchanges.len().saturating_sub(1);
         // Mostly there is one.
-        let is_last = self.exchanges.back().is_some_and(|(i, _)| *i == index);
+        let is_last = self.exchanges.last().is_some_and(|(i, _)| *i == index);
         let found = if is_last { Some(last) } else { self.exchanges.iter().position(|(i, _)| *i == index) };
         let place = match found {
             Some(place) => place,
@@ -202,7 +206,7 @@ impl Talk {
                 let selected = options.filters.selects_target(None);
                 self.left_out += u64::from(!selected);
                 let exchange = selected.then(|| Box::new(Exchange::new(self.unread(index))));
-                self.exchanges.push_back((index, exchange));
+                self.exchanges.push((index, exchange));
                 self.exchanges.len() - 1
             }
         };
