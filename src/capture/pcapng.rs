@@ -123,6 +123,7 @@ impl Pcapng {
     }
 
     /// Finds the next packet; false at the end.
+    #[inline(never)]
     pub(super) fn next<R: Read>(
         &mut self,
         block: &mut Block<R>,

@@ -200,7 +200,7 @@ impl Exchange {
     }
 
     /// Nothing more comes: the exchange's verdict.
-    pub(super) fn finish(mut self, emit: &mut Emit<'_>) -> Shortfalls {
+    pub(super) fn finish(mut self: Box<Self>, emit: &mut Emit<'_>) -> Shortfalls {
         self.announce(emit);
         let lost = self
             .response
@@ -220,7 +220,11 @@ impl Exchange {
         emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
             head: self.head,
             request_body: self.request.map(|progress| progress.body).or(self.no_request_body),
-            response_body: self.response.map(|progress| progress.body),
+            // Moves the record alone.
+            response_body: match self.response {
+                Some(Progress { body, .. }) => Some(body),
+                None => None,
+            },
             verdict,
             tally: self.tally,
             events: self.events,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::backlog::PATIENCE_NANOS;
 use super::half::Outlet;
-use super::table::{Found, Slot, Table};
+use super::table::{Slot, Stranger, Table};
 use super::{Close, Direction, Opening, StreamItem, StreamSink};
 use crate::limits::Limits;
 use crate::packet::Segment;
@@ -48,18 +48,9 @@ impl Reassembler {
     /// Takes the next segment of the capture, and passes on what it releases.
     pub fn push(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) {
         self.now = segment.stamp;
-        let found = self.table.find(segment);
-        let (index, direction) = if let Found::Open(index, direction) = found {
-            (index, direction)
-        } else {
-            // Its connection is over; only the numbering needed to see it.
-            if matches!(found, Found::Past) {
-                return;
-            }
-            if let Found::Replaces(index) = found {
-                self.close(index, Close::Ended, sink);
-            }
-            self.open(segment, sink)
+        let found = self.table.find(segment).or_else(|| self.open(segment, sink));
+        let Some((index, direction)) = found else {
+            return;
         };
         let Some(slot) = self.table.slot(index) else {
             return;
@@ -163,9 +154,16 @@ impl Reassembler {
         self.held
     }
 
-    /// Opens the connection that a segment begins.
+    /// Opens the connection that a segment of none that is open begins; `None`
+    /// where it begins none.
     #[inline(never)]
-    fn open(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) -> (u32, Direction) {
+    fn open(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) -> Option<(u32, Direction)> {
+        match self.table.meet(segment) {
+            Stranger::New => {}
+            Stranger::Replaces(index) => self.close(index, Close::Ended, sink),
+            // Its connection is over; only the numbering needed to see it.
+            Stranger::Past => return None,
+        }
         while self.table.open() >= self.limits.open_streams.max(1) {
             let Some(oldest) = self.table.oldest() else {
                 break;
@@ -183,7 +181,7 @@ impl Reassembler {
         if let Some(slot) = self.table.slot(index) {
             sink.item(slot.stream, StreamItem::Open(opening));
         }
-        (index, direction)
+        Some((index, direction))
     }
 
     #[inline(never)]

@@ -181,10 +181,8 @@ pub(super) struct Slot {
     older: u32,
 }
 
-/// What a segment means for the table.
-pub(super) enum Found {
-    /// It belongs to the open connection in this slot.
-    Open(u32, Direction),
+/// What a segment means that belongs to no open connection.
+pub(super) enum Stranger {
     /// It takes the place of the open connection in this slot.
     Replaces(u32),
     /// It begins a connection.
@@ -264,50 +262,57 @@ impl Table {
         };
     }
 
-    /// Finds the connection of a segment, and makes it the one used last.
+    /// Finds the open connection of a segment, and makes it the one used last:
+    /// its slot, and the direction of the segment.
     #[inline]
-    pub fn find(&mut self, segment: &Segment<'_>) -> Found {
+    pub fn find(&mut self, segment: &Segment<'_>) -> Option<(u32, Direction)> {
         // Segments of one connection come in runs.
         let newest = self.newest;
         match self.slot(newest).and_then(|slot| slot.key.sender(segment)) {
-            Some(sender) => self.found(newest, segment, sender),
+            Some(sender) => self.take_in(newest, segment, sender),
             None => self.find_other(segment),
         }
     }
 
     /// The same where the connection isn't the one that was used last.
     #[inline(never)]
-    fn find_other(&mut self, segment: &Segment<'_>) -> Found {
+    fn find_other(&mut self, segment: &Segment<'_>) -> Option<(u32, Direction)> {
         let (key, sender) = Key::of(segment);
-        match self.place(&key) {
-            None => Found::New,
-            Some(Place::Past(initials)) => {
-                if initials.are_left_by(segment, sender) {
-                    return Found::New;
-                }
-                initials.learn(segment, sender);
-                Found::Past
-            }
-            Some(&mut Place::Live(index)) => {
-                self.unlink(index);
-                self.link(index);
-                self.found(index, segment, sender)
-            }
-        }
+        let &mut Place::Live(index) = self.place(&key)? else {
+            return None;
+        };
+        self.unlink(index);
+        self.link(index);
+        self.take_in(index, segment, sender)
     }
 
-    /// What a segment means for the open connection between its endpoints.
+    /// The open connection between the endpoints of a segment, if it belongs
+    /// to that.
     #[inline]
-    fn found(&mut self, index: u32, segment: &Segment<'_>, sender: End) -> Found {
-        let Some(slot) = self.slot(index) else {
-            return Found::New;
-        };
+    fn take_in(&mut self, index: u32, segment: &Segment<'_>, sender: End) -> Option<(u32, Direction)> {
+        let slot = self.slot(index)?;
         if slot.initials.are_left_by(segment, sender) {
-            return Found::Replaces(index);
+            return None;
         }
         slot.initials.learn(segment, sender);
         let direction = if sender == slot.initiator { Direction::Forward } else { Direction::Backward };
-        Found::Open(index, direction)
+        Some((index, direction))
+    }
+
+    /// What a segment means that [`Self::find`] finds no connection of.
+    pub fn meet(&mut self, segment: &Segment<'_>) -> Stranger {
+        let (key, sender) = Key::of(segment);
+        match self.place(&key) {
+            None => Stranger::New,
+            Some(&mut Place::Live(index)) => Stranger::Replaces(index),
+            Some(Place::Past(initials)) => {
+                if initials.are_left_by(segment, sender) {
+                    return Stranger::New;
+                }
+                initials.learn(segment, sender);
+                Stranger::Past
+            }
+        }
     }
 
     /// Opens a connection with the next number. Returns its slot and the
