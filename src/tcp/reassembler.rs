@@ -48,9 +48,12 @@ impl Reassembler {
     /// Takes the next segment of the capture, and passes on what it releases.
     pub fn push(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) {
         self.now = segment.stamp;
-        let found = self.table.find(segment).or_else(|| self.open(segment, sink));
-        let Some((index, direction)) = found else {
-            return;
+        let (index, direction) = match self.table.find(segment) {
+            Ok(found) => found,
+            Err(stranger) => match self.open(stranger, segment, sink) {
+                Some(opened) => opened,
+                None => return,
+            },
         };
         let Some(slot) = self.table.slot(index) else {
             return;
@@ -157,8 +160,13 @@ impl Reassembler {
     /// Opens the connection that a segment of none that is open begins; `None`
     /// where it begins none.
     #[inline(never)]
-    fn open(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) -> Option<(u32, Direction)> {
-        match self.table.meet(segment) {
+    fn open(
+        &mut self,
+        stranger: Stranger,
+        segment: &Segment<'_>,
+        sink: &mut impl StreamSink,
+    ) -> Option<(u32, Direction)> {
+        match stranger {
             Stranger::New => {}
             Stranger::Replaces(index) => self.close(index, Close::Ended, sink),
             // Its connection is over; only the numbering needed to see it.

@@ -265,7 +265,7 @@ impl Table {
     /// Finds the open connection of a segment, and makes it the one used last:
     /// its slot, and the direction of the segment.
     #[inline]
-    pub fn find(&mut self, segment: &Segment<'_>) -> Option<(u32, Direction)> {
+    pub fn find(&mut self, segment: &Segment<'_>) -> Result<(u32, Direction), Stranger> {
         // Segments of one connection come in runs.
         let newest = self.newest;
         match self.slot(newest).and_then(|slot| slot.key.sender(segment)) {
@@ -276,43 +276,41 @@ impl Table {
 
     /// The same where the connection isn't the one that was used last.
     #[inline(never)]
-    fn find_other(&mut self, segment: &Segment<'_>) -> Option<(u32, Direction)> {
+    fn find_other(&mut self, segment: &Segment<'_>) -> Result<(u32, Direction), Stranger> {
         let (key, sender) = Key::of(segment);
-        let &mut Place::Live(index) = self.place(&key)? else {
-            return None;
-        };
-        self.unlink(index);
-        self.link(index);
-        self.take_in(index, segment, sender)
+        match self.place(&key) {
+            None => Err(Stranger::New),
+            Some(&mut Place::Live(index)) => {
+                self.unlink(index);
+                self.link(index);
+                self.take_in(index, segment, sender)
+            }
+            Some(Place::Past(initials)) => {
+                if initials.are_left_by(segment, sender) {
+                    return Err(Stranger::New);
+                }
+                initials.learn(segment, sender);
+                Err(Stranger::Past)
+            }
+        }
     }
 
-    /// The open connection between the endpoints of a segment, if it belongs
-    /// to that.
+    /// Takes in a segment between the endpoints of an open connection, if it
+    /// belongs to that.
     #[inline]
-    fn take_in(&mut self, index: u32, segment: &Segment<'_>, sender: End) -> Option<(u32, Direction)> {
-        let slot = self.slot(index)?;
+    fn take_in(
+        &mut self,
+        index: u32,
+        segment: &Segment<'_>,
+        sender: End,
+    ) -> Result<(u32, Direction), Stranger> {
+        let slot = self.slot(index).ok_or(Stranger::New)?;
         if slot.initials.are_left_by(segment, sender) {
-            return None;
+            return Err(Stranger::Replaces(index));
         }
         slot.initials.learn(segment, sender);
         let direction = if sender == slot.initiator { Direction::Forward } else { Direction::Backward };
-        Some((index, direction))
-    }
-
-    /// What a segment means that [`Self::find`] finds no connection of.
-    pub fn meet(&mut self, segment: &Segment<'_>) -> Stranger {
-        let (key, sender) = Key::of(segment);
-        match self.place(&key) {
-            None => Stranger::New,
-            Some(&mut Place::Live(index)) => Stranger::Replaces(index),
-            Some(Place::Past(initials)) => {
-                if initials.are_left_by(segment, sender) {
-                    return Stranger::New;
-                }
-                initials.learn(segment, sender);
-                Stranger::Past
-            }
-        }
+        Ok((index, direction))
     }
 
     /// Opens a connection with the next number. Returns its slot and the
