@@ -217,14 +217,15 @@ impl Exchange {
             ExchangeVerdict::Unchecked
         };
         let (hints, timing) = self.evidence.take().map(|evidence| evidence.finish()).unwrap_or_default();
+        #[expect(clippy::manual_map, reason = "that would move more than the record")]
+        let response_body = match self.response {
+            Some(Progress { body, .. }) => Some(body),
+            None => None,
+        };
         emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
             head: self.head,
             request_body: self.request.map(|progress| progress.body).or(self.no_request_body),
-            // Moves the record alone.
-            response_body: match self.response {
-                Some(Progress { body, .. }) => Some(body),
-                None => None,
-            },
+            response_body,
             verdict,
             tally: self.tally,
             events: self.events,
