@@ -262,7 +262,7 @@ mod tests {
         #[test]
         fn it_leads_and_stops_where_an_octet_is_told(
             octets in proptest::collection::vec(
-                prop_oneof![3 => 0x1eu8..0x24, 3 => b'['..b'^', 1 => 0x7fu8..0x83, 5 => b'a'..b'z', 1 => any::<u8>()],
+                prop_oneof![3 => 0x1eu8..0x24, 3 => b'['..b'^', 1 => 0x7fu8..0x83, 5 => b'a'..=b'z', 1 => any::<u8>()],
                 0..40,
             ),
         ) {

@@ -4,6 +4,9 @@
 //! first page settles the columns, later ones only widen what must not be cut.
 //! A row takes one line, always: what doesn't fit shrinks, the payload first,
 //! then the object; if that isn't enough, columns give way.
+//!
+//! comfy-table pads text of any width. Rows whose text takes a column a
+//! character, as nearly all do, are padded by counting, to the same lines.
 
 use std::borrow::Cow;
 
