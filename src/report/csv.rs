@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use foldhash::fast::RandomState;
 
+use crate::chunk::size_digits;
 use crate::http::Side;
 use crate::report::buffer::Buffer;
 use crate::report::figures::{NumberText, TimeText};
@@ -76,7 +77,9 @@ impl<W: Write> CsvReport<W> {
         }
         self.maybe_number(Some(chunk.index));
         self.row.push(b',');
-        self.row.append(chunk.size_hex().as_bytes());
+        if chunk.message.is_none() {
+            self.row.append(size_digits(&chunk.size_line));
+        }
         self.maybe_number(Some(chunk.size));
         self.maybe_number(Some(chunk.received));
         self.row.push(b',');
@@ -168,6 +171,10 @@ impl<W: Write> CsvReport<W> {
 
 /// RFC 4180 §2.6: fields with line ends, quotes or commas are quoted.
 fn needs_quotes(field: &[u8]) -> bool {
+    // Most are too short to be worth calls.
+    if field.len() <= 16 {
+        return field.iter().any(|octet| matches!(octet, b',' | b'"' | b'\n' | b'\r'));
+    }
     memchr::memchr3(b',', b'"', b'\n', field).is_some() || memchr::memchr(b'\r', field).is_some()
 }
 

@@ -4,6 +4,11 @@
 //! first page settles the columns, later ones only widen what must not be cut.
 //! A row takes one line, always: what doesn't fit shrinks, the payload first,
 //! then the object; if that isn't enough, columns give way.
+//!
+//! comfy-table pads text of any width. Rows whose text takes a column a
+//! character, as nearly all do, are padded by counting, to the same lines.
+
+use std::borrow::Cow;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table as Grid, Width};
@@ -12,8 +17,8 @@ use crate::event::Kind;
 use crate::report::payload::Payload;
 use crate::report::prose::{Mark, Prose};
 use crate::report::text::{
-    TextOptions, Tone, counted, fit, fit_middle, frame_ranges, preview, printable, printable_octets, seconds,
-    slack, width,
+    TextOptions, Tone, counted, fit, fit_middle, frame_ranges, plain_width, preview, printable,
+    printable_octets, seconds, slack, width,
 };
 use crate::report::{Event, Expect, JudgedChunk};
 use crate::units::Timestamp;
@@ -313,7 +318,7 @@ impl Layout {
         let mut lines = Vec::new().into_iter();
         if !rows.is_empty() {
             self.settle(&rows, prose.width, expect, last);
-            lines = self.grid(&rows, None).into_iter();
+            lines = self.lines(&rows).into_iter();
             if first {
                 let names = self.names(names, expect);
                 text.push_str(&prose.paint.tone(Tone::Faint, &format!("  {names}")));
@@ -402,11 +407,43 @@ impl Layout {
         &names.line
     }
 
+    /// The lines of rows.
+    fn lines(&self, rows: &[&Row]) -> Vec<String> {
+        // Most text takes a column a character: that is padded by counting.
+        let plain: Option<Vec<String>> = rows.iter().map(|row| self.plain_line(row)).collect();
+        plain.unwrap_or_else(|| self.grid(rows, None))
+    }
+
+    /// The line of a row, as [`Self::grid`] lays it out; `None` if it has text
+    /// whose width isn't that simple.
+    fn plain_line(&self, row: &Row) -> Option<String> {
+        let mut line = String::with_capacity(self.widths.iter().map(|wide| wide + GAP).sum());
+        let pad = |line: &mut String, columns: usize| line.extend(std::iter::repeat_n(' ', columns));
+        for (column, wide) in self.used() {
+            let text = cut(column, row.cell(column), wide);
+            let free = wide.saturating_sub(plain_width(&text)?);
+            if RIGHT.contains(&column) {
+                pad(&mut line, free);
+                line.push_str(&text);
+            } else {
+                line.push_str(&text);
+                pad(&mut line, free);
+            }
+            pad(&mut line, GAP);
+        }
+        line.truncate(line.trim_end().len());
+        Some(line)
+    }
+
+    /// The columns in use with their widths.
+    fn used(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.widths.into_iter().enumerate().filter(|(_, wide)| *wide > 0)
+    }
+
     /// The lines of rows, or that of the names (where they are asked for, with
     /// those for server-sent events or without).
     fn grid(&self, rows: &[&Row], names: Option<bool>) -> Vec<String> {
-        let used: Vec<(usize, usize)> =
-            self.widths.iter().copied().enumerate().filter(|(_, wide)| *wide > 0).collect();
+        let used: Vec<_> = self.used().collect();
         let mut grid = Grid::new();
         grid.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         if let Some(sse) = names {
@@ -420,12 +457,10 @@ impl Layout {
             }));
         }
         for row in rows {
-            grid.add_row(used.iter().map(|&(column, wide)| {
-                let text = row.cell(column);
-                // The end of an object's name tells it from others.
-                let text = if column == OBJECT { fit_middle(text, wide) } else { fit(text, wide) };
-                aligned(column, text.into_owned())
-            }));
+            grid.add_row(
+                used.iter()
+                    .map(|&(column, wide)| aligned(column, cut(column, row.cell(column), wide).into_owned())),
+            );
         }
         let last = used.len().saturating_sub(1);
         for (place, &(_, wide)) in used.iter().enumerate() {
@@ -470,7 +505,44 @@ fn fitted(natural: [usize; COLUMNS], columns: usize) -> [usize; COLUMNS] {
     widths
 }
 
+/// What is shown of a cell: the end of an object's name tells it from others.
+fn cut(column: usize, text: &str, wide: usize) -> Cow<'_, str> {
+    if column == OBJECT { fit_middle(text, wide) } else { fit(text, wide) }
+}
+
 fn aligned(column: usize, text: String) -> Cell {
     let side = if RIGHT.contains(&column) { CellAlignment::Right } else { CellAlignment::Left };
     Cell::new_owned(text).set_alignment(side)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cell() -> impl Strategy<Value = String> {
+        prop_oneof![4 => "[ -~]{0,20}", 2 => "[a-z…–×]{0,20}", 1 => "[a-z日é\u{301}]{0,6}"]
+    }
+
+    proptest! {
+        #[test]
+        fn plain_rows_are_laid_out_as_all_are(
+            cells in prop::collection::vec(prop::array::uniform11(cell()), 1..4),
+            columns in 20usize..200,
+            last: bool,
+        ) {
+            let row = |cells| Row { mark: Mark::None, nanos: None, cells, below: None };
+            let rows: Vec<Row> = cells.into_iter().map(row).collect();
+            let rows: Vec<&Row> = rows.iter().collect();
+            let mut layout = Layout::default();
+            layout.settle(&rows, columns, None, last);
+            for row in &rows {
+                if let Some(line) = layout.plain_line(row) {
+                    prop_assert_eq!(vec![line], layout.grid(&[row], None));
+                }
+            }
+            prop_assert_eq!(layout.lines(&rows), layout.grid(&rows, None));
+        }
+    }
 }

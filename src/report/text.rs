@@ -221,7 +221,7 @@ pub(super) fn slack(text: &str) -> usize {
 /// How many columns a text takes that consists of printable ASCII and the signs
 /// that reports set: as many as it has characters, whatever stands beside them.
 /// `None` for any other.
-fn plain_width(text: &str) -> Option<usize> {
+pub(super) fn plain_width(text: &str) -> Option<usize> {
     let mut columns = 0;
     let mut rest = text;
     loop {
