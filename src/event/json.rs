@@ -510,11 +510,23 @@ impl Recogniser {
                     }
                     continue;
                 }
+                if !L::LISTENS && scan.pass_over(*b":{\"") {
+                    // Nobody is told of the object: its first name is read at once.
+                    self.nesting.open(true);
+                    in_name = true;
+                    continue;
+                }
                 if scan.token() != Some(b':') {
                     return State::Colon;
                 }
                 scan.pass(1);
                 state = State::Value;
+            }
+            if !L::LISTENS && scan.pass_over(*b"{\"") {
+                // The same of an array's element.
+                self.nesting.open(true);
+                in_name = true;
+                continue;
             }
             let Some(octet) = scan.token() else {
                 return state;

@@ -28,8 +28,8 @@ pub(super) trait Subject: Listener {
     /// The text is whole.
     fn whole(&mut self, span: Range<u64>) -> EventItem;
 
-    /// How many of the first octets of the text that was read last are like
-    /// those of many others, as far as can be told.
+    /// How many of the first octets of the text at hand are like those of many
+    /// others, as far as can be told.
     fn common_length(&self) -> Option<usize>;
 
     /// One that gathers the same, and knows nothing yet.
@@ -87,7 +87,7 @@ impl<S: Subject> Beginnings<S> {
         self.known.iter().find(|known| text.len() > known.octets.len() && text.starts_with(&known.octets))
     }
 
-    /// Learns how a text begins that was read by `subject`.
+    /// Learns how a text begins that `subject` is reading, or has read.
     #[inline(never)]
     fn learn(&mut self, text: &[u8], subject: &S) {
         self.seen += 1;
@@ -205,7 +205,7 @@ impl<S: Subject> Texts<S> {
     }
 
     fn read_text(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
-        // What is left of the text, if it begins here and its beginning isn't known.
+        // What the slice has of a text that begins in it otherwise than known ones.
         let mut unknown = None;
         let start = match self.place {
             Place::Faulted => {
@@ -237,6 +237,9 @@ impl<S: Subject> Texts<S> {
         let read = slice.len() - octets.len();
         *offset = offset.saturating_add(read as u64);
         self.subject.octets(slice.get(..read).unwrap_or_default());
+        if let Some(text) = unknown {
+            self.beginnings.learn(text, &self.subject);
+        }
         match step {
             Step::Open => {
                 self.place = Place::Inside { start, read_to: *offset };
@@ -244,9 +247,6 @@ impl<S: Subject> Texts<S> {
             }
             Step::Whole => {
                 self.place = Place::Between;
-                if let Some(text) = unknown {
-                    self.beginnings.learn(text, &self.subject);
-                }
                 Some(self.subject.whole(start..*offset))
             }
             Step::Fault(message) => {
