@@ -87,9 +87,15 @@ pub(super) fn has_upgrade(fields: Option<&Fields>) -> bool {
     members(fields, "upgrade").next().is_some()
 }
 
+/// Whether a field's name is `name`, in any case. Most differ in length.
+#[inline]
+pub(crate) fn is_named(field: &str, name: &str) -> bool {
+    field.len() == name.len() && field.eq_ignore_ascii_case(name)
+}
+
 /// The members of all fields of a name, read as lists (RFC 9110 §5.6.1).
 pub(crate) fn members<'a>(fields: Option<&'a Fields>, name: &'static str) -> impl Iterator<Item = &'a str> {
-    let values = fields.into_iter().flatten().filter(move |(field, _)| field.eq_ignore_ascii_case(name));
+    let values = fields.into_iter().flatten().filter(move |(field, _)| is_named(field, name));
     values.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|member| !member.is_empty())
 }
 

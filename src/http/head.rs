@@ -273,7 +273,7 @@ impl Head {
         let start = memchr::memchr(b'\n', whole).map_or(0, |end| end + 1);
         let (line, rest) = whole.split_at_checked(start).unwrap_or((whole, &[]));
         let line = fields::without_end(line);
-        let line = std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
+        let line = text(line);
         let read = fields::parse(rest);
         let blank = self.blank.map(|stamp| (Lenience::BlankLineBeforeStart, stamp));
         let bare_lf = self.bare_lf.and_then(|line| Some((Lenience::BareLfInHead, self.stamp_of(line)?)));
@@ -283,6 +283,11 @@ impl Head {
             .filter_map(|(lenience, line)| Some((*lenience, self.stamp_of(start + line)?)));
         (line, Some(read.fields), blank.into_iter().chain(bare_lf).chain(others).collect())
     }
+}
+
+/// A start line as text; octets that aren't UTF-8 as U+FFFD.
+pub(super) fn text(line: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
 }
 
 /// The request whose start line, without its end, is `line`.

@@ -41,7 +41,7 @@ use crate::units::Stamp;
 
 pub use crate::chunk::Fields;
 pub use connection::Connection;
-pub(crate) use framing::{members, upgrades_to};
+pub(crate) use framing::{is_named, members, upgrades_to};
 pub(crate) use recent::Recent;
 
 /// Receives what connections yield.

@@ -161,7 +161,7 @@ fn plain(octets: &[u8], side: Option<Side>) -> Option<(Whole, usize)> {
     if !read.remarks.is_empty() {
         return None;
     }
-    let line = String::from_utf8_lossy(line);
+    let line = head::text(line);
     let fields = Some(read.fields);
     let whole = match side {
         Side::Request => Whole::Request(Request::of(Said::plain(head::request(&line, fields)))),

@@ -3,7 +3,7 @@
 use crate::coding::{Coding, MOST_CODINGS};
 use crate::event::Kind;
 use crate::http::target::asks_for_watch;
-use crate::http::{Framing, RequestHead, ResponseHead, members, upgrades_to};
+use crate::http::{Framing, RequestHead, ResponseHead, is_named, members, upgrades_to};
 use crate::report::Expect;
 
 use super::judge::Task;
@@ -210,7 +210,7 @@ fn encoding(content_type: &str) -> Kind {
 impl ResponseHead {
     fn content_type(&self) -> &str {
         let fields = self.fields.as_deref().unwrap_or_default();
-        let field = fields.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+        let field = fields.iter().find(|(name, _)| is_named(name, "content-type"));
         field.map(|(_, value)| value.as_str()).unwrap_or_default()
     }
 }

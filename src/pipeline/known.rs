@@ -23,6 +23,9 @@ pub(super) struct Known {
     /// Whether they show a secret.
     requests: Memo<Request, bool>,
     responses: Memo<Fields, bool>,
+    /// The last fields of each side that show none.
+    harmless_request: Fields,
+    harmless_response: Fields,
     /// What their chunks are expected to hold.
     exchanges: Memo<Exchange, Resolved>,
 }
@@ -57,14 +60,20 @@ impl Request {
 impl Known {
     /// Whether the reports that are asked for show a secret of a request's head.
     pub(super) fn request_shows(&mut self, head: &RequestHead, options: &Options) -> bool {
-        let look = || redact::request_shows(head, options.shows.fields);
+        let harmless = &mut self.harmless_request;
+        let look = || {
+            let fields = head.fields.as_ref().filter(|_| options.shows.fields);
+            head.target.as_deref().is_some_and(redact::target_shows)
+                || fields.is_some_and(|fields| show_besides(fields, harmless))
+        };
         options.shows.targets && self.requests.of(|request| request.is(head), || Request::of(head), look)
     }
 
     /// Whether the reports that are asked for show a secret of a response's head.
     pub(super) fn response_shows(&mut self, head: &ResponseHead, options: &Options) -> bool {
         let Some(fields) = head.fields.as_ref().filter(|_| options.shows.fields) else { return false };
-        let look = || redact::fields_show(Some(fields));
+        let harmless = &mut self.harmless_response;
+        let look = || show_besides(fields, harmless);
         self.responses.of(|held| held.is_same(fields), || Some(fields.clone()), look)
     }
 
@@ -90,6 +99,15 @@ impl Known {
         };
         self.exchanges.of(is, key, look)
     }
+}
+
+/// Whether fields show a secret; if not, they are the ones that are `harmless`.
+fn show_besides(fields: &Fields, harmless: &mut Fields) -> bool {
+    let show = redact::fields_show_besides(fields, harmless);
+    if !show {
+        *harmless = fields.clone();
+    }
+    show
 }
 
 /// The last answers to a question, by what was asked.

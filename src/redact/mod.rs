@@ -25,6 +25,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem::Finder;
 use smallvec::SmallVec;
+use smol_str::SmolStr;
 
 pub use body::{Body, Readable};
 
@@ -113,16 +114,25 @@ pub fn request_shows(head: &RequestHead, fields: bool) -> bool {
     head.target.as_deref().is_some_and(target_shows) || (fields && fields_show(head.fields.as_ref()))
 }
 
+/// Whether fields show something secret that aren't among those `before`, at
+/// the same place, of which it is known that they don't: of a server's heads
+/// mostly the dates differ.
+pub(crate) fn fields_show_besides(fields: &Fields, before: &Fields) -> bool {
+    let before = before.iter().map(Some).chain(std::iter::repeat(None));
+    fields.iter().zip(before).any(|(field, before)| before != Some(field) && field_shows(field))
+}
+
 /// Whether fields show something secret.
 #[must_use]
 pub fn fields_show(fields: Option<&Fields>) -> bool {
-    fields
-        .into_iter()
-        .flatten()
-        .any(|(name, value)| look::field_is_suspicious(name, value) && !in_field(name, value).is_empty())
+    fields.into_iter().flatten().any(field_shows)
 }
 
-fn target_shows(target: &str) -> bool {
+fn field_shows((name, value): &(SmolStr, SmolStr)) -> bool {
+    look::field_is_suspicious(name, value) && !in_field(name, value).is_empty()
+}
+
+pub(crate) fn target_shows(target: &str) -> bool {
     look::target_is_suspicious(target) && !in_target(target).is_empty()
 }
 
