@@ -28,6 +28,10 @@ pub struct Limits {
     /// read block: enough that no thread waits while another writes, and few enough
     /// that what is found in them fits the memory of a small container.
     pub batches: usize,
+    /// Octets that are worked on, now and then, by one thread where several are
+    /// at it, or the other way round, to see which is faster: some milliseconds of
+    /// work, so that what it takes to begin and to end doesn't count.
+    pub trial: usize,
     /// The largest record or block of a capture file that is still believed:
     /// a length field that was damaged must not fill memory. Wireshark's own
     /// cap for a packet is 256 KiB, for D-Bus 128 MiB; blocks may be larger.
@@ -81,6 +85,7 @@ impl Default for Limits {
         Self {
             read_block: 256 << 10,
             batches: 6,
+            trial: 1 << 20,
             capture_block: 128 << 20,
             out_of_order_stream: 12 << 20,
             out_of_order_total: 128 << 20,

@@ -96,14 +96,16 @@ fn outputs<R: Read>(options: &Options, captures: Vec<(&str, R)>, join: bool) -> 
 fn same<R: Read>(name: &str, read_blocks: &[usize], source: impl Fn() -> R) {
     let expected = outputs(&options(1, Limits::default().read_block), vec![(name, source())], false);
     for threads in THREADS {
-        for &read_block in read_blocks {
-            let found = outputs(&options(threads, read_block), vec![(name, source())], false);
-            assert_eq!(found.1, expected.1, "{name}, {threads} threads, blocks of {read_block}");
+        // Together all the time, and with the calling thread alone now and then.
+        let trials = [usize::MAX, 700];
+        for (&read_block, trial) in read_blocks.iter().flat_map(|block| trials.map(|trial| (block, trial))) {
+            let mut options = options(threads, read_block);
+            options.limits.trial = trial;
+            let found = outputs(&options, vec![(name, source())], false);
+            let which = format!("{name}, {threads} threads, blocks of {read_block}, trials of {trial}");
+            assert_eq!(found.1, expected.1, "{which}");
             for (place, (found, expected)) in found.0.iter().zip(&expected.0).enumerate() {
-                assert!(
-                    found == expected,
-                    "{name}, {threads} threads, blocks of {read_block}, report {place}"
-                );
+                assert!(found == expected, "{which}, report {place}");
             }
         }
     }
@@ -377,7 +379,8 @@ fn a_report_that_fails_ends_the_analysis_at_that_finding() {
     let capture = segments::write(&crowd(9, 10, 40));
     let run = |threads: usize, fails_at: u64| {
         let mut report = Counting { count: Rc::default(), fails_at, text: String::new() };
-        let options = options(threads, 256);
+        let mut options = options(threads, 256);
+        options.limits.trial = 700;
         let mut analysis = Analysis::new(&options, &mut report);
         match analysis.capture("c", capture.as_slice()) {
             Err(AnalysisError::Report(error)) => assert_eq!(error.kind(), io::ErrorKind::BrokenPipe),

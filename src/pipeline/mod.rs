@@ -16,6 +16,7 @@ mod problems;
 mod recording;
 mod streams;
 mod threads;
+mod trial;
 
 use std::io::{self, Read};
 

@@ -84,6 +84,20 @@ impl Outlet<'_, '_> {
         }
     }
 
+    /// Has the streams take an item, and tells what they find in it.
+    pub(super) fn item(
+        &mut self,
+        streams: &mut [Streams],
+        stream: StreamId,
+        item: StreamItem<'_>,
+        options: &Options,
+    ) {
+        let share = threads::share(stream, streams.len());
+        if let Some(streams) = streams.get_mut(share) {
+            streams.item(stream, item, options, &mut |found| self.found(&found));
+        }
+    }
+
     pub(super) fn moment(&mut self) {
         self.output.tell(|report| report.moment());
     }
@@ -108,10 +122,7 @@ struct Direct<'l, 'r> {
 impl Way for Direct<'_, '_> {
     #[inline]
     fn item(&mut self, stream: StreamId, item: StreamItem<'_>) {
-        let share = threads::share(stream, self.streams.len());
-        if let Some(streams) = self.streams.get_mut(share) {
-            streams.item(stream, item, self.options, &mut |found| self.outlet.found(&found));
-        }
+        self.outlet.item(self.streams, stream, item, self.options);
     }
 
     fn moment(&mut self) {

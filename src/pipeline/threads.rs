@@ -18,7 +18,9 @@
 //!
 //! So one long stream gains too: while a worker reads its content, the calling
 //! thread decodes packets and writes reports. Neither the source nor the
-//! report leaves the calling thread, and neither need be [`Send`].
+//! report leaves the calling thread, and neither need be [`Send`]. Where that
+//! thread is faster alone, for what it costs to hand things on, it works alone;
+//! see `trial`.
 //!
 //! Memory is bounded by [`Limits::batches`]: a report that writes slowly holds
 //! back the reader. And nothing that arrived waits for what didn't: before a
@@ -41,6 +43,7 @@ use super::found::Found;
 use super::options::Options;
 use super::recording::{Outlet, Way};
 use super::streams::Streams;
+use super::trial::{Manner, Trial};
 use crate::limits::Limits;
 use crate::tcp::{Direction, Piece, StreamItem};
 use crate::units::{Stamp, StreamId};
@@ -296,6 +299,18 @@ impl State {
         }
     }
 
+    /// Takes all streams, while no batch is under way.
+    fn take_streams(&mut self) -> Vec<Streams> {
+        self.shares.iter_mut().map(|share| share.streams.take().unwrap_or_default()).collect()
+    }
+
+    /// Takes them back.
+    fn give_streams(&mut self, streams: Vec<Streams>) {
+        for (share, streams) in self.shares.iter_mut().zip(streams) {
+            share.streams = Some(streams);
+        }
+    }
+
     /// How many of the first batches are done.
     fn ready(&self) -> usize {
         self.underway.iter().take_while(|underway| underway.left == 0).count()
@@ -424,13 +439,17 @@ struct Lane<'l, 'r> {
     most_octets: usize,
     most_items: u32,
     most_batches: usize,
+    /// Whether the crew is worth it.
+    trial: Trial,
+    /// The streams, by share, while the calling thread works alone.
+    alone: Option<Vec<Streams>>,
     /// A worker panicked.
     stopped: bool,
 }
 
 impl<'l, 'r> Lane<'l, 'r> {
     fn new(crew: &'l Crew<'l>, outlet: Outlet<'l, 'r>) -> Self {
-        let Limits { read_block, batches, .. } = crew.options.limits;
+        let Limits { read_block, batches, trial, .. } = crew.options.limits;
         let shares = shares(crew.options);
         let most_octets = read_block / 4;
         Self {
@@ -443,15 +462,35 @@ impl<'l, 'r> Lane<'l, 'r> {
             most_octets,
             most_items: u32::try_from(most_octets / OCTETS_AN_ITEM).unwrap_or(u32::MAX).max(1),
             most_batches: batches.max(1),
+            trial: Trial::new(trial),
+            alone: None,
             stopped: false,
         }
     }
 
     fn item(&mut self, stream: StreamId, item: StreamItem<'_>) {
-        self.filling.push(stream, item);
-        if self.filling.octets.len() >= self.most_octets || self.filling.items >= self.most_items {
-            self.submit();
-            self.settle(self.most_batches - 1);
+        let octets = if let StreamItem::Data(_, piece) = &item { piece.bytes.len() } else { 0 };
+        if let Some(streams) = &mut self.alone {
+            self.outlet.item(streams, stream, item, self.crew.options);
+        } else {
+            self.filling.push(stream, item);
+            if self.filling.octets.len() >= self.most_octets || self.filling.items >= self.most_items {
+                self.submit();
+                self.settle(self.most_batches - 1);
+            }
+        }
+        if self.trial.done(octets + OCTETS_AN_ITEM) {
+            self.turn();
+        }
+    }
+
+    /// Goes on alone or together, as is faster.
+    fn turn(&mut self) {
+        self.finish();
+        match (self.trial.turn(), self.alone.take()) {
+            (Manner::Alone, None) if !self.stopped => self.alone = Some(self.crew.lock().take_streams()),
+            (Manner::Together, Some(streams)) => self.crew.lock().give_streams(streams),
+            (_, alone) => self.alone = alone,
         }
     }
 
@@ -544,12 +583,19 @@ impl<'l, 'r> Lane<'l, 'r> {
         found
     }
 
-    /// Finishes all that was read; false where there is no point in reading on.
-    fn flush(&mut self) -> bool {
+    /// Finishes all that was read.
+    fn finish(&mut self) {
         if self.filling.items > 0 {
             self.submit();
         }
         self.settle(0);
+    }
+
+    /// Finishes all that was read, before a wait; false where there is no point
+    /// in reading on.
+    fn flush(&mut self) -> bool {
+        self.finish();
+        self.trial.interrupted();
         self.outlet.is_open() && !self.stopped
     }
 
@@ -559,6 +605,14 @@ impl<'l, 'r> Lane<'l, 'r> {
             return Err(AnalysisError::Io(io::Error::other(STOPPED)));
         }
         self.outlet.check()
+    }
+}
+
+impl Drop for Lane<'_, '_> {
+    fn drop(&mut self) {
+        if let Some(streams) = self.alone.take() {
+            self.crew.lock().give_streams(streams);
+        }
     }
 }
 
