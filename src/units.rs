@@ -95,11 +95,16 @@ impl Timestamp {
     /// The time since `earlier`, in nanoseconds (toward zero); negative where
     /// `earlier` is later.
     #[must_use]
+    #[inline]
     pub fn nanos_since(self, earlier: Self) -> i128 {
+        // Asked several times a chunk, of octets that mostly came together.
+        if self == earlier { 0 } else { self.nanos_apart(earlier) }
+    }
+
+    fn nanos_apart(self, earlier: Self) -> i128 {
         let seconds = i128::from(self.seconds() - earlier.seconds());
         let fraction = self.fraction_in_nanos() - earlier.fraction_in_nanos();
-        // Asked several times a chunk, mostly of times that are close: no
-        // multiplication of 128 bits for those.
+        // Mostly they are close: no multiplication of 128 bits for those.
         match i32::try_from(seconds) {
             Ok(seconds) => i128::from(i64::from(seconds) * NANOS + fraction),
             Err(_) => seconds * i128::from(NANOS) + i128::from(fraction),
