@@ -146,7 +146,13 @@ impl EventStream {
             let end = u64::MAX;
             return Some(OpenItem { start, recognised: false, filler_only: false, end, undecided: true });
         }
-        let block = self.block?;
+        let Some(block) = self.block else {
+            // What may be a byte order mark may be a line's first octets too.
+            let in_mark = (1..MARK.len()).contains(&self.mark);
+            let mark =
+                OpenItem { start: 0, recognised: false, filler_only: true, end: u64::MAX, undecided: true };
+            return in_mark.then_some(mark);
+        };
         Some(OpenItem {
             start: block.start,
             recognised: block.data,
