@@ -10,7 +10,8 @@
 //! what is wrong with one. A run reads what lies in a slice as a whole, and
 //! stops, between two tokens, before whatever it doesn't expect. What takes
 //! octets one by one meets only the states, so tests that read the same in
-//! pieces of every size hold the two equal.
+//! pieces of every size hold the two equal. Both stand in this file, however
+//! long that makes it, since a change to one is a change to the other.
 //!
 //! Objects, arrays and strings end with their last octet. A number or a
 //! literal ends before the next octet, which must be one that can stand behind
@@ -39,27 +40,33 @@ pub(super) enum Shape {
 /// What is told of the members of a text while it is read. Only what lies at
 /// the listener's depth is told: 0 is the text's own value, 1 the members of
 /// an object there, and so on; the listener says which objects it follows by
-/// changing its depth.
+/// changing its depth. One that doesn't listen needs nothing but to say so.
 pub(super) trait Listener {
     /// Whether anything is to be told at all.
     const LISTENS: bool;
 
     /// The depth that is listened at.
-    fn depth(&self) -> u64;
+    fn depth(&self) -> u64 {
+        0
+    }
 
     /// A value begins at offset `at`. To follow an object or an array, the
     /// listener adds one to its depth. Returns whether a string's content is wanted.
-    fn value(&mut self, shape: Shape, at: u64) -> bool;
+    fn value(&mut self, _shape: Shape, _at: u64) -> bool {
+        false
+    }
 
     /// Content of a name or of a wanted string, before its last part.
-    fn part(&mut self, octets: &[u8]);
+    fn part(&mut self, _octets: &[u8]) {}
 
     /// The last part of a member's name; `is_plain` where that is known to be
     /// ASCII without escapes. Returns whether its value is of interest.
-    fn name(&mut self, octets: &[u8], is_plain: bool) -> bool;
+    fn name(&mut self, _octets: &[u8], _is_plain: bool) -> bool {
+        false
+    }
 
     /// The last part of a wanted string.
-    fn string(&mut self, octets: &[u8], is_plain: bool);
+    fn string(&mut self, _octets: &[u8], _is_plain: bool) {}
 
     /// A string that lies in a slice as a whole, and begins at offset `at`: the
     /// same as its value, and then, if it is wanted, its last part.
@@ -71,7 +78,7 @@ pub(super) trait Listener {
     }
 
     /// The object or array that is followed ends: the listener takes one from its depth.
-    fn leave(&mut self);
+    fn leave(&mut self) {}
 }
 
 /// What came of reading a slice.
@@ -121,24 +128,6 @@ struct Deaf;
 
 impl Listener for Deaf {
     const LISTENS: bool = false;
-
-    fn depth(&self) -> u64 {
-        0
-    }
-
-    fn value(&mut self, _: Shape, _: u64) -> bool {
-        false
-    }
-
-    fn part(&mut self, _: &[u8]) {}
-
-    fn name(&mut self, _: &[u8], _: bool) -> bool {
-        false
-    }
-
-    fn string(&mut self, _: &[u8], _: bool) {}
-
-    fn leave(&mut self) {}
 }
 
 /// Which of the containers around a place are objects: one bit a level.
@@ -491,15 +480,9 @@ impl Recogniser {
                 // Most members have a string, and most are followed by others.
                 if scan.pass_over(*b":\"") {
                     let at = place(start, scan).saturating_sub(1);
-                    let from = scan.at();
-                    let Some(is_plain) = self.closes(scan) else {
-                        let wanted = told && listener.value(Shape::String, at);
-                        return self.left_open(State::InString, wanted, scan.since(from), listener);
-                    };
-                    if told {
-                        listener.text(at, scan.since(from), is_plain);
+                    if let Some(left) = self.text(at, told, scan, listener) {
+                        return left;
                     }
-                    scan.pass(1);
                     if scan.pass_over(*b",\"") {
                         in_name = true;
                         continue;
@@ -535,15 +518,9 @@ impl Recogniser {
                 b'"' => {
                     let at = place(start, scan);
                     scan.pass(1);
-                    let from = scan.at();
-                    let Some(is_plain) = self.closes(scan) else {
-                        let wanted = told && listener.value(Shape::String, at);
-                        return self.left_open(State::InString, wanted, scan.since(from), listener);
-                    };
-                    if told {
-                        listener.text(at, scan.since(from), is_plain);
+                    if let Some(left) = self.text(at, told, scan, listener) {
+                        return left;
                     }
-                    scan.pass(1);
                 }
                 b'{' => {
                     if told {
@@ -632,6 +609,29 @@ impl Recogniser {
         let mut scan = from;
         let state = self.run(state, &mut scan, until, 0, &mut Deaf);
         (scan, state)
+    }
+
+    /// Reads a string that is a value and began at offset `at`, from behind its
+    /// first quotation mark on: the state that the run is left with, if it isn't
+    /// whole in the slice.
+    #[inline(always)]
+    fn text<L: Listener>(
+        &mut self,
+        at: u64,
+        told: bool,
+        scan: &mut Scan<'_>,
+        listener: &mut L,
+    ) -> Option<State> {
+        let from = scan.at();
+        let Some(is_plain) = self.closes(scan) else {
+            let wanted = told && listener.value(Shape::String, at);
+            return Some(self.left_open(State::InString, wanted, scan.since(from), listener));
+        };
+        if told {
+            listener.text(at, scan.since(from), is_plain);
+        }
+        scan.pass(1);
+        None
     }
 
     /// A name or a string is read in part: to its end in the slice or up to a fault.

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use super::json::{Listener, Recogniser, Shape, Step, skip_space};
+use super::json::{Listener, Recogniser, Step, skip_space};
 use super::kept::Head;
 use super::{EventItem, MaybeSummary, OpenItem, Summary};
 
@@ -361,22 +361,4 @@ impl Subject for AnyText {
 /// It doesn't care for members.
 impl Listener for AnyText {
     const LISTENS: bool = false;
-
-    fn depth(&self) -> u64 {
-        0
-    }
-
-    fn value(&mut self, _: Shape, _: u64) -> bool {
-        false
-    }
-
-    fn part(&mut self, _: &[u8]) {}
-
-    fn name(&mut self, _: &[u8], _: bool) -> bool {
-        false
-    }
-
-    fn string(&mut self, _: &[u8], _: bool) {}
-
-    fn leave(&mut self) {}
 }
