@@ -213,8 +213,11 @@ impl Pcap {
             return false;
         };
         let head = self.layout.head(head);
+        if !self.settled || !self.is_believable(head) {
+            return false;
+        }
         let whole = self.layout.record + head.captured as usize;
-        if !self.settled || octets.len() < whole || !self.is_believable(head) {
+        if octets.len() < whole {
             return false;
         }
         *record = Record {
