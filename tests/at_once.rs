@@ -22,7 +22,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::Value;
 
-use segments::Sent;
+use segments::{Sent, in_pieces};
 
 const CASES: u32 = 256;
 
@@ -228,21 +228,6 @@ fn talk(exchanges: &[(u16, Index, Index)], ahead: usize) -> Vec<Sent> {
         }
     }
     sent
-}
-
-/// Each segment in pieces of `size` octets.
-fn in_pieces(sent: &[Sent], size: usize) -> Vec<Sent> {
-    let mut pieces = Vec::new();
-    for segment in sent {
-        let mut rest = segment.clone();
-        while rest.payload.len() > size {
-            let (front, back) = rest.cut(size);
-            pieces.push(front);
-            rest = back;
-        }
-        pieces.push(rest);
-    }
-    pieces
 }
 
 /// What is said of a capture, exchange by exchange, but for its frames.

@@ -16,7 +16,7 @@ use chunkscope::report::{Conclusion, Finding, Report};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use segments::Sent;
+use segments::{Sent, in_pieces};
 
 /// What a capture holds, frames and times aside, in the order of exchanges.
 #[derive(Debug, Default, PartialEq)]
@@ -146,21 +146,6 @@ fn same(name: &str, how: &str, segments: &[Sent], expected: &Findings) {
             expected.lines.get(at)
         );
     }
-}
-
-/// Each segment in pieces of `size` octets.
-fn in_pieces(segments: &[Sent], size: usize) -> Vec<Sent> {
-    let mut pieces = Vec::new();
-    for segment in segments {
-        let mut rest = segment.clone();
-        while rest.payload.len() > size {
-            let (front, back) = rest.cut(size);
-            pieces.push(front);
-            rest = back;
-        }
-        pieces.push(rest);
-    }
-    pieces
 }
 
 #[test]

@@ -41,6 +41,21 @@ impl Sent {
     }
 }
 
+/// Each segment in pieces of `size` octets.
+pub fn in_pieces(segments: &[Sent], size: usize) -> Vec<Sent> {
+    let mut pieces = Vec::new();
+    for segment in segments {
+        let mut rest = segment.clone();
+        while rest.payload.len() > size {
+            let (front, back) = rest.cut(size);
+            pieces.push(front);
+            rest = back;
+        }
+        pieces.push(rest);
+    }
+    pieces
+}
+
 /// Reads the segments of a capture.
 pub fn read(capture: &[u8]) -> Vec<Sent> {
     let limits = Limits::default();
