@@ -7,6 +7,8 @@
 //! after octets that the capture lacks, and after a join in the middle, nobody
 //! can know how the first event began, so chunks are unverified until one
 //! begins an event.
+//!
+//! It is one machine, in one file: each token may change all that it knows.
 
 use std::collections::VecDeque;
 use std::mem;
