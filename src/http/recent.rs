@@ -7,6 +7,8 @@
 //! What is held is what reading would yield, so that it never matters what is
 //! held. Only heads that leave the grammar nowhere are.
 
+use std::mem;
+
 use smallvec::SmallVec;
 
 use super::framing::{self, Delimiter, Method};
@@ -240,6 +242,8 @@ fn length(octets: &[u8]) -> Option<usize> {
 struct Ring<T> {
     heads: Vec<HeldHead<T>>,
     oldest: usize,
+    /// Where the lines of the head end that is read.
+    ends: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -279,7 +283,7 @@ impl Kin<'_> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self { heads: Vec::new(), oldest: 0 }
+        Self { heads: Vec::new(), oldest: 0, ends: Vec::new() }
     }
 }
 
@@ -293,17 +297,23 @@ impl<T: Hold> Ring<T> {
         }
         // The one that was held last is looked at first.
         let (behind, before) = self.heads.split_at_checked(self.oldest)?;
-        let (held, kin) = behind
-            .iter()
-            .rev()
-            .chain(before.iter().rev())
-            .find_map(|held| Some((held, held.kin(octets)?)))?;
+        let mut held = behind.iter().rev().chain(before.iter().rev());
+        let ends = &mut self.ends;
+        let (held, kin) = held.find_map(|held| Some((held, held.kin(octets, ends)?)))?;
         let head = held.head.like(held.framing, &kin);
-        self.hold(octets.get(..kin.len).unwrap_or_default(), &head);
+        self.hold_read(octets.get(..kin.len).unwrap_or_default(), &head);
         Some((head, kin.len))
     }
 
+    /// Holds a head.
     fn hold(&mut self, octets: &[u8], head: &T) {
+        self.ends.clear();
+        self.ends.extend(memchr::memchr_iter(b'\n', octets).map(|end| end + 1));
+        self.hold_read(octets, head);
+    }
+
+    /// Holds a head of which is known where its lines end.
+    fn hold_read(&mut self, octets: &[u8], head: &T) {
         let Some(framing) = head.framing().filter(|_| octets.len() <= LONGEST) else { return };
         let head = head.again(framing);
         if self.heads.len() < HELD {
@@ -314,8 +324,7 @@ impl<T: Hold> Ring<T> {
         if let Some(held) = self.heads.get_mut(self.oldest) {
             held.octets.clear();
             held.octets.extend_from_slice(octets);
-            held.ends.clear();
-            held.ends.extend(memchr::memchr_iter(b'\n', octets).map(|end| end + 1));
+            mem::swap(&mut held.ends, &mut self.ends);
         }
         self.oldest = (self.oldest + 1) % HELD;
     }
@@ -324,9 +333,11 @@ impl<T: Hold> Ring<T> {
 impl<T: Hold> HeldHead<T> {
     /// What differs in the head that some octets begin with, if it is like this
     /// one. A line that differs in its value alone is as plain as the one that
-    /// is held, for whatever stands in it.
-    fn kin<'o>(&self, octets: &'o [u8]) -> Option<Kin<'o>> {
+    /// is held, for whatever stands in it. `ends` is where to put where the
+    /// lines end.
+    fn kin<'o>(&self, octets: &'o [u8], ends: &mut Vec<usize>) -> Option<Kin<'o>> {
         let mut kin = Kin { len: 0, line: None, values: SmallVec::new(), tells: false };
+        ends.clear();
         let mut start = 0;
         for (place, &end) in self.ends.iter().enumerate() {
             let line = self.octets.get(start..end)?;
@@ -334,10 +345,12 @@ impl<T: Hold> HeldHead<T> {
             let rest = octets.get(kin.len..)?;
             if rest.starts_with(line) {
                 kin.len += line.len();
+                ends.push(kin.len);
                 continue;
             }
             let (differs, _) = rest.split_at_checked(memchr::memchr(b'\n', rest)? + 1)?;
             kin.len += differs.len();
+            ends.push(kin.len);
             let differs = differs.strip_suffix(b"\r\n")?;
             let Some(field) = place.checked_sub(1) else {
                 StartLine::new(Some(T::SIDE)).plain(octets)?;
