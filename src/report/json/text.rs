@@ -100,6 +100,12 @@ pub(crate) struct Key {
     pub(crate) null: Texts,
 }
 
+/// Whether an octet is a character that stands for itself in a string.
+#[inline(always)]
+const fn is_plain(octet: u8) -> bool {
+    (octet >= b' ') & (octet < 0x7f) & (octet != b'"') & (octet != b'\\')
+}
+
 /// The [`Key`] of a name that needs no escapes.
 macro_rules! key {
     ($name:literal) => {
@@ -246,6 +252,14 @@ impl<S: Style> JsonText<S> {
     /// Writes a string without its quotes.
     fn escaped(&mut self, text: &str) {
         let mut rest = text.as_bytes();
+        // Targets, identifiers and messages mostly have nothing to escape: so
+        // many octets are compared at once.
+        while let Some((part, behind)) = rest.split_first_chunk::<32>()
+            && part.iter().fold(true, |plain, &octet| plain & is_plain(octet))
+        {
+            self.out.append_first(part, part.len());
+            rest = behind;
+        }
         while let Some(behind) = self.out.append_until(rest, [b'"', b'\\'], b'\\', stops) {
             rest = escape_control(&mut self.out, behind);
         }
@@ -637,7 +651,9 @@ mod tests {
                 ],
                 0..40,
             ).prop_map(|chars| chars.into_iter().collect::<String>()),
+            plain in "[ -~]{0,70}",
         ) {
+            let text = plain + &text;
             let mut json = JsonText::<Compact>::new();
             json.string(&text);
             let mut out = Vec::new();
