@@ -161,10 +161,15 @@ fn tolerant(lines: &[u8]) -> FieldLines {
             remarks.push((Lenience::SpaceBeforeColon, start));
         }
         if !bare.is_empty() {
-            fields.push((text(bare), text(trim(value.get(1..).unwrap_or_default()))));
+            fields.push((text(bare), self::value(value.get(1..).unwrap_or_default())));
         }
     }
     FieldLines { fields: fields.into(), remarks }
+}
+
+/// The value of a field, of what stands between its colon and its line end.
+pub(crate) fn value(octets: &[u8]) -> SmolStr {
+    text(trim(octets))
 }
 
 /// A line without its line end.

@@ -10,6 +10,8 @@
 //! Both times are the API server's, so no clock needs to be right but by its
 //! own; their resolution is a second.
 
+use std::borrow::Cow;
+
 use crate::units::Timestamp;
 
 /// A pause: shorter ones are common within what is sent at once.
@@ -80,23 +82,23 @@ pub struct Timing {
 impl Timing {
     /// The answer to "is something buffering my stream?", in one clause.
     #[must_use]
-    pub fn answer(&self) -> String {
+    pub fn answer(&self) -> Cow<'static, str> {
         match (self.buffered, self.held) {
             (Buffered::Yes, Some((seconds, chunk))) => format!(
                 "buffering: yes (at chunk {chunk} an event had been held for {seconds} s or more, by the objects' \
                  creation times)"
-            ),
-            (Buffered::Suspected, _) => {
-                format!(
-                    "buffering: suspected ({} pauses, each with {BATCH} events or more at once)",
-                    self.pauses
-                )
-            }
-            (Buffered::No, _) => format!("buffering: no sign ({} pauses, single events)", self.pauses),
+            )
+            .into(),
+            (Buffered::Suspected, _) => format!(
+                "buffering: suspected ({} pauses, each with {BATCH} events or more at once)",
+                self.pauses
+            )
+            .into(),
+            (Buffered::No, _) => format!("buffering: no sign ({} pauses, single events)", self.pauses).into(),
             (Buffered::Yes | Buffered::Unknown, _) if self.pauses == 0 => {
-                "buffering: no pause to tell by".to_owned()
+                "buffering: no pause to tell by".into()
             }
-            (Buffered::Yes | Buffered::Unknown, _) => "buffering: the times don't tell".to_owned(),
+            (Buffered::Yes | Buffered::Unknown, _) => "buffering: the times don't tell".into(),
         }
     }
 }

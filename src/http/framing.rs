@@ -87,6 +87,13 @@ pub(super) fn has_upgrade(fields: Option<&Fields>) -> bool {
     members(fields, "upgrade").next().is_some()
 }
 
+/// Whether a field of that name matters for how a body is delimited, or for
+/// what follows the exchange.
+pub(super) fn tells(name: &[u8]) -> bool {
+    let is = |telling: &str| name.len() == telling.len() && name.eq_ignore_ascii_case(telling.as_bytes());
+    is("transfer-encoding") || is("content-length") || is("upgrade")
+}
+
 /// Whether a field's name is `name`, in any case. Most differ in length.
 #[inline]
 pub(crate) fn is_named(field: &str, name: &str) -> bool {

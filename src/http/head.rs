@@ -292,8 +292,13 @@ pub(super) fn text(line: &[u8]) -> Cow<'_, str> {
 
 /// The request whose start line, without its end, is `line`.
 pub(super) fn request(line: &str, fields: Option<Fields>) -> RequestHead {
-    let (method, rest) = line.split_once(' ').unwrap_or((line, ""));
-    let (target, version) = rest.rsplit_once(' ').unwrap_or((rest, ""));
+    // One is read for each exchange: `str::split_once` takes longer.
+    let first = memchr::memchr(b' ', line.as_bytes()).unwrap_or(line.len());
+    let (method, rest) = line.split_at_checked(first).unwrap_or((line, ""));
+    let rest = rest.strip_prefix(' ').unwrap_or(rest);
+    let last = memchr::memrchr(b' ', rest.as_bytes()).unwrap_or(rest.len());
+    let (target, version) = rest.split_at_checked(last).unwrap_or((rest, ""));
+    let version = version.strip_prefix(' ').unwrap_or(version);
     let [method, target, version] = [method, target, version].map(|word| Some(SmolStr::new(word)));
     RequestHead { method, target, version, fields, stamp: None }
 }

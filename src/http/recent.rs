@@ -1,14 +1,20 @@
 //! Heads that are in one piece, and those that were read last, for heads that
 //! are the same: a client sends the same request again and again, and a server
-//! that is asked by many answers with the same head.
+//! that is asked by many answers with the same head. Of those that are like one
+//! before only the lines that differ are read: mostly a date, an identifier, or
+//! the target.
 //!
 //! What is held is what reading would yield, so that it never matters what is
 //! held. Only heads that leave the grammar nowhere are.
 
+use std::mem;
+
+use smallvec::SmallVec;
+
 use super::framing::{self, Delimiter, Method};
 use super::head::{self, Said};
 use super::start_line::StartLine;
-use super::{Framing, RequestHead, ResponseHead, Side};
+use super::{Fields, Framing, RequestHead, ResponseHead, Side};
 use crate::chunk::fields;
 use crate::units::Stamp;
 
@@ -52,15 +58,6 @@ impl Request {
         let upgrade = framing::has_upgrade(said.head.fields.as_ref());
         Self { said, delimiter, upgrade }
     }
-
-    /// Another one that is the same, if there is nothing to remark in it.
-    fn again(&self, framing: Framing) -> Self {
-        Self {
-            said: Said::plain(self.said.head.clone()),
-            delimiter: Delimiter::plain(framing),
-            upgrade: self.upgrade,
-        }
-    }
 }
 
 impl Response {
@@ -69,14 +66,77 @@ impl Response {
         let h2c = framing::upgrades_to(said.head.fields.as_ref(), "h2c");
         Self { said, delimiter, h2c }
     }
+}
+
+/// A head that may be held.
+trait Hold: Sized {
+    const SIDE: Side;
+
+    /// How its body is delimited, if nothing is to be remarked on that.
+    fn framing(&self) -> Option<Framing>;
 
     /// Another one that is the same, if there is nothing to remark in it.
+    fn again(&self, framing: Framing) -> Self;
+
+    /// The one that is like it.
+    fn like(&self, framing: Framing, kin: &Kin<'_>) -> Self;
+}
+
+impl Hold for Request {
+    const SIDE: Side = Side::Request;
+
+    fn framing(&self) -> Option<Framing> {
+        plain_framing(&self.delimiter)
+    }
+
+    fn again(&self, framing: Framing) -> Self {
+        Self {
+            said: Said::plain(self.said.head.clone()),
+            delimiter: Delimiter::plain(framing),
+            upgrade: self.upgrade,
+        }
+    }
+
+    fn like(&self, framing: Framing, kin: &Kin<'_>) -> Self {
+        let held = &self.said.head;
+        let fields = kin.fields(held.fields.as_ref());
+        let head = match kin.line {
+            Some(line) => head::request(&head::text(line), fields),
+            None => RequestHead { fields, ..held.clone() },
+        };
+        if kin.tells || head.version != held.version {
+            return Self::of(Said::plain(head));
+        }
+        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), upgrade: self.upgrade }
+    }
+}
+
+impl Hold for Response {
+    const SIDE: Side = Side::Response;
+
+    fn framing(&self) -> Option<Framing> {
+        plain_framing(&self.delimiter)
+    }
+
     fn again(&self, framing: Framing) -> Self {
         Self {
             said: Said::plain(self.said.head.clone()),
             delimiter: Delimiter::plain(framing),
             h2c: self.h2c,
         }
+    }
+
+    fn like(&self, framing: Framing, kin: &Kin<'_>) -> Self {
+        let held = &self.said.head;
+        let fields = kin.fields(held.fields.as_ref());
+        let head = match kin.line {
+            Some(line) => head::response(&head::text(line), fields),
+            None => ResponseHead { fields, ..held.clone() },
+        };
+        if kin.tells || kin.line.is_some() {
+            return Self::of(Said::plain(head));
+        }
+        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), h2c: self.h2c }
     }
 }
 
@@ -116,27 +176,20 @@ impl Recent {
         let held = self.held.get_or_insert_default();
         let (requests, responses) = (&mut held.requests, &mut held.responses);
         let of = |wanted| side.is_none_or(|side| side == wanted);
-        let request = of(Side::Request).then(|| requests.find(octets)).flatten();
-        let response = of(Side::Response).then(|| responses.find(octets)).flatten();
-        let (mut head, len) = match (request, response) {
-            (Some((request, framing, len)), _) => (Whole::Request(request.again(framing)), len),
-            (_, Some((response, framing, len))) => (Whole::Response(response.again(framing)), len),
-            (None, None) => {
-                let (head, len) = plain(octets, side)?;
-                if let Some(octets) = octets.get(..len).filter(|octets| octets.len() <= LONGEST) {
-                    match &head {
-                        Whole::Request(request) => {
-                            let framing = plain_framing(&request.delimiter);
-                            requests.hold(octets, framing, |framing| request.again(framing));
-                        }
-                        Whole::Response(response) => {
-                            let framing = plain_framing(&response.delimiter);
-                            responses.hold(octets, framing, |framing| response.again(framing));
-                        }
-                    }
-                }
-                (head, len)
+        let request = of(Side::Request).then(|| requests.read(octets)).flatten();
+        let mut response = || of(Side::Response).then(|| responses.read(octets)).flatten();
+        let (mut head, len) = if let Some((request, len)) = request {
+            (Whole::Request(request), len)
+        } else if let Some((response, len)) = response() {
+            (Whole::Response(response), len)
+        } else {
+            let (head, len) = plain(octets, side)?;
+            let octets = octets.get(..len).unwrap_or_default();
+            match &head {
+                Whole::Request(request) => requests.hold(octets, request),
+                Whole::Response(response) => responses.hold(octets, response),
             }
+            (head, len)
         };
         match &mut head {
             Whole::Request(request) => request.said.head.stamp = Some(stamp),
@@ -189,48 +242,136 @@ fn length(octets: &[u8]) -> Option<usize> {
 struct Ring<T> {
     heads: Vec<HeldHead<T>>,
     oldest: usize,
+    /// Where the lines of the head end that is read.
+    ends: Vec<usize>,
 }
 
 #[derive(Debug)]
 struct HeldHead<T> {
     octets: Vec<u8>,
+    /// Where each line ends: the start line, one for each field, the empty one.
+    ends: Vec<usize>,
     head: T,
     framing: Framing,
 }
 
-impl<T> Default for Ring<T> {
-    fn default() -> Self {
-        Self { heads: Vec::new(), oldest: 0 }
+/// A head that has as many lines as one that is held, and the same names.
+struct Kin<'o> {
+    len: usize,
+    /// Its start line without its end, if that differs.
+    line: Option<&'o [u8]>,
+    /// Which fields differ, and what stands behind their colons.
+    values: SmallVec<[(usize, &'o [u8]); 4]>,
+    /// One of those says how the body is delimited, or what follows it.
+    tells: bool,
+}
+
+impl Kin<'_> {
+    /// Its fields: those that don't differ are those that are held.
+    fn fields(&self, held: Option<&Fields>) -> Option<Fields> {
+        if self.values.is_empty() {
+            return held.cloned();
+        }
+        let mut values = self.values.iter().peekable();
+        let fields = held?.iter().enumerate().map(|(place, (name, value))| {
+            let differs = values.next_if(|(differs, _)| *differs == place);
+            (name.clone(), differs.map_or_else(|| value.clone(), |(_, value)| fields::value(value)))
+        });
+        Some(fields.collect())
     }
 }
 
-impl<T> Ring<T> {
-    /// The head that some octets begin with, how its body is delimited, and its
-    /// length. They begin with no other one, since each ends in its first empty
-    /// line.
-    fn find(&self, octets: &[u8]) -> Option<(&T, Framing, usize)> {
-        let held = self.heads.iter().find(|held| octets.starts_with(&held.octets))?;
-        Some((&held.head, held.framing, held.octets.len()))
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self { heads: Vec::new(), oldest: 0, ends: Vec::new() }
+    }
+}
+
+impl<T: Hold> Ring<T> {
+    /// The head that some octets begin with, and its length, if one is held
+    /// that is the same, or like it.
+    fn read(&mut self, octets: &[u8]) -> Option<(T, usize)> {
+        // They begin with no other one, since each ends in its first empty line.
+        if let Some(held) = self.heads.iter().find(|held| octets.starts_with(&held.octets)) {
+            return Some((held.head.again(held.framing), held.octets.len()));
+        }
+        // The one that was held last is looked at first.
+        let (behind, before) = self.heads.split_at_checked(self.oldest)?;
+        let mut held = behind.iter().rev().chain(before.iter().rev());
+        let ends = &mut self.ends;
+        let (held, kin) = held.find_map(|held| Some((held, held.kin(octets, ends)?)))?;
+        let head = held.head.like(held.framing, &kin);
+        self.hold_read(octets.get(..kin.len).unwrap_or_default(), &head);
+        Some((head, kin.len))
     }
 
-    fn hold(&mut self, octets: &[u8], framing: Option<Framing>, again: impl FnOnce(Framing) -> T) {
-        let Some(framing) = framing else { return };
-        let head = again(framing);
-        match self.heads.get_mut(self.oldest) {
-            Some(held) => {
-                held.octets.clear();
-                held.octets.extend_from_slice(octets);
-                (held.head, held.framing) = (head, framing);
-            }
-            None => self.heads.push(HeldHead { octets: octets.to_vec(), head, framing }),
+    /// Holds a head.
+    fn hold(&mut self, octets: &[u8], head: &T) {
+        self.ends.clear();
+        self.ends.extend(memchr::memchr_iter(b'\n', octets).map(|end| end + 1));
+        self.hold_read(octets, head);
+    }
+
+    /// Holds a head of which is known where its lines end.
+    fn hold_read(&mut self, octets: &[u8], head: &T) {
+        let Some(framing) = head.framing().filter(|_| octets.len() <= LONGEST) else { return };
+        let head = head.again(framing);
+        if self.heads.len() < HELD {
+            self.heads.push(HeldHead { octets: Vec::new(), ends: Vec::new(), head, framing });
+        } else if let Some(held) = self.heads.get_mut(self.oldest) {
+            (held.head, held.framing) = (head, framing);
+        }
+        if let Some(held) = self.heads.get_mut(self.oldest) {
+            held.octets.clear();
+            held.octets.extend_from_slice(octets);
+            mem::swap(&mut held.ends, &mut self.ends);
         }
         self.oldest = (self.oldest + 1) % HELD;
+    }
+}
+
+impl<T: Hold> HeldHead<T> {
+    /// What differs in the head that some octets begin with, if it is like this
+    /// one. A line that differs in its value alone is as plain as the one that
+    /// is held, for whatever stands in it. `ends` is where to put where the
+    /// lines end.
+    fn kin<'o>(&self, octets: &'o [u8], ends: &mut Vec<usize>) -> Option<Kin<'o>> {
+        let mut kin = Kin { len: 0, line: None, values: SmallVec::new(), tells: false };
+        ends.clear();
+        let mut start = 0;
+        for (place, &end) in self.ends.iter().enumerate() {
+            let line = self.octets.get(start..end)?;
+            start = end;
+            let rest = octets.get(kin.len..)?;
+            if rest.starts_with(line) {
+                kin.len += line.len();
+                ends.push(kin.len);
+                continue;
+            }
+            let (differs, _) = rest.split_at_checked(memchr::memchr(b'\n', rest)? + 1)?;
+            kin.len += differs.len();
+            ends.push(kin.len);
+            let differs = differs.strip_suffix(b"\r\n")?;
+            let Some(field) = place.checked_sub(1) else {
+                StartLine::new(Some(T::SIDE)).plain(octets)?;
+                kin.line = Some(differs);
+                continue;
+            };
+            let (name, _) = line.split_at_checked(memchr::memchr(b':', line)? + 1)?;
+            kin.values.push((field, differs.strip_prefix(name)?));
+            kin.tells |= framing::tells(name.strip_suffix(b":").unwrap_or_default());
+        }
+        Some(kin)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+    use proptest::sample::select;
 
     const STAMP: Stamp = Stamp::untimed(7);
 
@@ -270,20 +411,62 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_head_that_is_like_one_before_shares_what_does_not_differ() {
+        let mut recent = Recent::default();
+        let mut fields = |octets: &str| match recent.read(octets.as_bytes(), STAMP, None, usize::MAX) {
+            Some((Whole::Request(request), _)) => request.said.head.fields.unwrap(),
+            Some((Whole::Response(response), _)) => response.said.head.fields.unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let first = fields("GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert!(first.is_same(&fields("POST /b HTTP/1.1\r\nHost: a\r\n\r\n")));
+        let first = fields("HTTP/1.1 200 OK\r\nServer: a\r\nDate: today\r\n\r\n");
+        let second = fields("HTTP/1.1 200 OK\r\nServer: a\r\nDate:\ttomorrow \r\n\r\n");
+        assert_eq!(second.as_slice(), [first[0].clone(), ("Date".into(), "tomorrow".into())]);
+    }
+
+    fn lines() -> impl Strategy<Value = Vec<String>> {
+        let name =
+            select(vec!["A", "Date", "Host ", "Upgrade", "Transfer-Encoding", "Content-Length", "", " x"]);
+        let value = select(vec![
+            "",
+            " 1",
+            "2 ",
+            " chunked",
+            " h2c",
+            "\t\u{e9}",
+            "\r",
+            "\u{1}",
+            ":",
+            " a much longer value, as of a date",
+        ]);
+        vec((name, value), 0..4)
+            .prop_map(|lines| lines.into_iter().map(|(name, value)| format!("{name}:{value}\r\n")).collect())
+    }
+
     proptest::proptest! {
         #[test]
         fn what_is_held_never_matters(
-            heads in proptest::collection::vec((0..4usize, 0..4usize, 0..4usize, 0..3usize), 1..30),
+            // Each differs from the one before in some of its parts.
+            heads in vec((0..6usize, option::of(lines()), option::of((0..3usize, 0..10usize)), 0..4usize, 0..3usize), 1..30),
         ) {
             let mut recent = Recent::default();
-            for (line, field, behind, side) in heads {
-                let line = ["GET / HTTP/1.1", "HEAD / HTTP/1.0", "HTTP/1.1 200 OK", "HTTP/1.1 101 Now"][line];
-                let field = ["", "A: b\r\n", "Upgrade: h2c\r\nA: b\r\n", "Content-Length: 1\r\nContent-Length: 2\r\n"][field];
+            let mut fields = Vec::new();
+            for (line, others, value, behind, side) in heads {
+                let line = ["GET / HTTP/1.1", "GET /a HTTP/1.0", "CONNECT a HTTP/1.1", "HTTP/1.1 200 OK", "HTTP/1.1 101 Now", "HTTP/1.1 204"][line];
+                fields = others.unwrap_or(fields);
+                if let Some((place, value)) = value
+                    && let Some(field) = fields.get_mut(place)
+                {
+                    let name = field.split(':').next().unwrap_or_default();
+                    *field = format!("{name}: {value}\r\n");
+                }
                 let behind = ["", "x", "\r\n", "GET / HTTP/1.1\r\n\r\n"][behind];
                 let side = [None, Some(Side::Request), Some(Side::Response)][side];
-                let octets = format!("{line}\r\n{field}\r\n{behind}");
+                let octets = format!("{line}\r\n{}\r\n{behind}", fields.concat());
                 let alone = read(&mut Recent::default(), &octets, side);
-                proptest::prop_assert_eq!(read(&mut recent, &octets, side), alone);
+                prop_assert_eq!(read(&mut recent, &octets, side), alone);
             }
         }
     }

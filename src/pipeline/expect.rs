@@ -23,6 +23,18 @@ pub(super) struct Resolved {
     pub(super) codings: Vec<Coding>,
 }
 
+/// The fields of a request and of a response that are looked at here; so is
+/// whether the target asks for a watch, and the status.
+pub(super) const READ_OF_REQUEST: [&str; 1] = ["accept"];
+pub(super) const READ_OF_RESPONSE: [&str; 6] = [
+    "content-type",
+    "content-encoding",
+    "transfer-encoding",
+    "upgrade",
+    "sec-websocket-extensions",
+    "sec-websocket-protocol",
+];
+
 impl Resolved {
     fn nothing() -> Self {
         Self { expect: None, task: Task::Pass(None), unsupported: None, codings: Vec::new() }

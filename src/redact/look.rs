@@ -138,7 +138,7 @@ pub(super) fn field_is_suspicious(name: &str, value: &str) -> bool {
 }
 
 /// Whether a target, or a URL, may hold something secret.
-pub(super) fn target_is_suspicious(target: &str) -> bool {
+pub(crate) fn target_is_suspicious(target: &str) -> bool {
     let octets = target.as_bytes();
     // User information ends in it.
     if memchr::memchr(b'@', octets).is_some() || text_is_suspicious(target) {
@@ -154,6 +154,24 @@ pub(super) fn target_is_suspicious(target: &str) -> bool {
                 && std::str::from_utf8(name).map_or(true, |name| name.contains('%') || is_secret_name(name))
         })
     })
+}
+
+/// Whether a target differs from one `before` in digits alone that are no part
+/// of a parameter's name, as those of clients do that ask again from another
+/// version. No word that is looked for has digits: if the one before isn't
+/// suspicious, neither is this one.
+pub(crate) fn target_is_as_harmless(target: &str, before: &str) -> bool {
+    let (target, before) = (target.as_bytes(), before.as_bytes());
+    let same = 8 * target.chunks_exact(8).zip(before.chunks_exact(8)).take_while(|(a, b)| a == b).count();
+    let rests = target.iter().zip(before).skip(same);
+    let same = same + rests.take_while(|(a, b)| a == b).count();
+    let (Some((start, rest)), Some(rest_before)) = (target.split_at_checked(same), before.get(same..)) else {
+        return false;
+    };
+    let behind = rest.iter().rev().zip(rest_before.iter().rev()).take_while(|(a, b)| a == b).count();
+    let differs = rest.get(..rest.len().saturating_sub(behind)).unwrap_or_default();
+    let mark = start.iter().rev().find(|octet| matches!(octet, b'?' | b'#' | b'&' | b';' | b'='));
+    !differs.is_empty() && differs.iter().all(u8::is_ascii_digit) && matches!(mark, None | Some(b'='))
 }
 
 /// Whether credentials may stand in a text: behind `Bearer` or `Basic` and a
@@ -222,6 +240,30 @@ mod tests {
                 prop_assert!(target_is_suspicious(&target) || in_target(&target).is_empty(), "{}", target);
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn a_target_with_other_digits_is_as_harmless(
+            before in pieces(), behind in pieces(), digits in "[0-9]{0,3}", others in "[0-9]{0,3}|=|[?&]a=", within in 0..3usize,
+        ) {
+            let start = ["", "/a?", "/a?b="][within];
+            let [one, other] = [digits, others].map(|part| format!("{start}{before}{part}{behind}"));
+            for (one, other) in [(&one, &other), (&other, &one)] {
+                if target_is_as_harmless(one, other) {
+                    prop_assert!(target_is_suspicious(other) || !target_is_suspicious(one), "{} {}", one, other);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn another_version_is_as_harmless() {
+        let target =
+            |version| format!("/api/v1/pods?allowWatchBookmarks=true&resourceVersion={version}&watch=true");
+        assert!(target_is_as_harmless(&target("1000"), &target("2005")));
+        assert!(!target_is_as_harmless(&target("1000"), &target("1000&token=a")));
+        assert!(!target_is_as_harmless("/?sid1=a", "/?sid2=a"), "a part of a name");
     }
 
     #[test]

@@ -132,6 +132,8 @@ fn field_shows((name, value): &(SmolStr, SmolStr)) -> bool {
     look::field_is_suspicious(name, value) && !in_field(name, value).is_empty()
 }
 
+pub(crate) use look::{target_is_as_harmless, target_is_suspicious};
+
 pub(crate) fn target_shows(target: &str) -> bool {
     look::target_is_suspicious(target) && !in_target(target).is_empty()
 }

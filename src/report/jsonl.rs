@@ -36,7 +36,7 @@ pub struct JsonlReport<W> {
     last: Option<(ExchangeId, Option<Expect>)>,
     /// What every record of that exchange says of it, behind the record's name.
     place: JsonText<Compact>,
-    /// What is expected of the exchanges that haven't ended.
+    /// What is expected of the others that haven't ended.
     open: HashMap<ExchangeId, Option<Expect>, RandomState>,
 }
 
@@ -77,14 +77,21 @@ impl<W: Write> JsonlReport<W> {
     /// Turns to another exchange, of which the return value tells what is
     /// expected.
     fn turn_to(&mut self, id: ExchangeId) -> Option<Expect> {
+        let expect = self.open.remove(&id).flatten();
+        self.begin_runs(id, expect);
+        expect
+    }
+
+    /// The records that come are those of an exchange of which that is expected.
+    fn begin_runs(&mut self, id: ExchangeId, expect: Option<Expect>) {
+        if let Some((last, expect)) = self.last.replace((id, expect)) {
+            self.open.insert(last, expect);
+        }
         let place = &mut self.place;
         place.clear();
         place.literal(key!("capture"), &self.capture);
         place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
         place.number(key!("exchange"), id.index);
-        let expect = self.open.get(&id).copied().flatten();
-        self.last = Some((id, expect));
-        expect
     }
 
     fn end(&mut self) -> io::Result<()> {
@@ -103,8 +110,7 @@ impl<W: Write> JsonlReport<W> {
     }
 
     fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
-        self.open.insert(head.id, head.expect);
-        self.last = None;
+        self.begin_runs(head.id, head.expect);
         self.begin_in(record!("exchange"), head.id);
         let text = &mut self.text;
         members::endpoints(text, head);
@@ -138,7 +144,6 @@ impl<W: Write> JsonlReport<W> {
 
     fn exchange_end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
         let id = end.head.id;
-        self.open.remove(&id);
         self.begin_in(record!("end"), id);
         self.last = None;
         let text = &mut self.text;
@@ -192,6 +197,7 @@ impl<W: Write> JsonlReport<W> {
 
     fn capture_end(&mut self, capture: &CaptureEnd) -> io::Result<()> {
         self.open.clear();
+        self.last = None;
         for problem in &capture.problems {
             self.begin(record!("problem"));
             members::problem(&mut self.text, problem);

@@ -1,5 +1,6 @@
 //! The members of the report's objects, for the document and for its lines.
 
+use std::borrow::Cow;
 use std::io;
 use std::net::SocketAddr;
 
@@ -194,7 +195,11 @@ pub(crate) fn timing<S: Style>(text: &mut JsonText<S>, timing: Option<&Timing>) 
     text.number(key!("singles"), timing.singles);
     text.number(key!("bursts"), timing.bursts);
     text.name(key!("buffered"), timing.buffered.name());
-    text.text(key!("message"), &timing.answer());
+    match timing.answer() {
+        // A constant, without anything to escape.
+        Cow::Borrowed(answer) => text.name(key!("message"), answer),
+        Cow::Owned(answer) => text.text(key!("message"), &answer),
+    }
     text.close();
 }
 

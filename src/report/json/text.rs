@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use smol_str::SmolStr;
 
 use crate::chunk::Fields;
 use crate::report::buffer::{Buffer, Constant, below, equal};
@@ -99,6 +100,12 @@ pub(crate) struct Key {
     pub(crate) null: Texts,
 }
 
+/// Whether an octet is a character that stands for itself in a string.
+#[inline(always)]
+const fn is_plain(octet: u8) -> bool {
+    (octet >= b' ') & (octet < 0x7f) & (octet != b'"') & (octet != b'\\')
+}
+
 /// The [`Key`] of a name that needs no escapes.
 macro_rules! key {
     ($name:literal) => {
@@ -121,6 +128,24 @@ macro_rules! key {
 }
 pub(crate) use key;
 
+/// Fields, and what was written for them.
+#[derive(Debug, Default)]
+struct List {
+    fields: Fields,
+    text: Vec<u8>,
+    /// Where each pair ends in it.
+    ends: Vec<usize>,
+}
+
+impl List {
+    /// The text of a pair, if it is the one at that place.
+    fn pair(&self, place: usize, pair: &(SmolStr, SmolStr)) -> Option<&[u8]> {
+        self.fields.get(place).filter(|known| *known == pair)?;
+        let start = place.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
+        self.text.get(start..*self.ends.get(place)?)
+    }
+}
+
 /// A buffer with JSON text.
 #[derive(Debug)]
 pub(crate) struct JsonText<S> {
@@ -131,7 +156,7 @@ pub(crate) struct JsonText<S> {
     /// Fields that came last, and what was written for them: the requests of a
     /// client are mostly the same, and those responses of a server that have
     /// no date.
-    lists: VecDeque<(Fields, Box<[u8]>)>,
+    lists: VecDeque<List>,
     number: NumberText,
     time: TimeText,
     style: PhantomData<S>,
@@ -227,6 +252,14 @@ impl<S: Style> JsonText<S> {
     /// Writes a string without its quotes.
     fn escaped(&mut self, text: &str) {
         let mut rest = text.as_bytes();
+        // Targets, identifiers and messages mostly have nothing to escape: so
+        // many octets are compared at once.
+        while let Some((part, behind)) = rest.split_first_chunk::<32>()
+            && part.iter().fold(true, |plain, &octet| plain & is_plain(octet))
+        {
+            self.out.append_first(part, part.len());
+            rest = behind;
+        }
         while let Some(behind) = self.out.append_until(rest, [b'"', b'\\'], b'\\', stops) {
             rest = escape_control(&mut self.out, behind);
         }
@@ -380,32 +413,39 @@ impl<S: Style> JsonText<S> {
         self.key(key);
         if fields.is_empty() {
             self.raw("[]");
-        } else if let Some((_, text)) = self.lists.iter().find(|(known, _)| known == fields) {
-            self.out.append(text);
+        } else if let Some(list) = self.lists.iter().find(|list| list.fields.is_same(fields)) {
+            self.out.append(&list.text);
         } else {
-            let begin = self.out.len();
             self.list(fields);
-            let text = self.out.written().get(begin..).unwrap_or_default();
-            if self.lists.len() >= LISTS {
-                self.lists.pop_back();
-            }
-            self.lists.push_front((fields.clone(), text.into()));
         }
     }
 
-    /// Writes a list of pairs of a name and a value.
+    /// Writes a list of pairs of a name and a value: the pairs that the list
+    /// before has at the same place are copied from there.
     fn list(&mut self, fields: &Fields) {
-        self.out.push(b'[');
-        let mut comma = "";
-        for (field, value) in fields {
-            self.raw(std::mem::replace(&mut comma, S::COMMA));
-            self.out.push(b'[');
-            self.string(field);
-            self.raw(S::COMMA);
-            self.string(value);
-            self.out.push(b']');
+        // Another one takes the place of the oldest.
+        let mut list =
+            if self.lists.len() < LISTS { None } else { self.lists.pop_back() }.unwrap_or_default();
+        list.ends.clear();
+        let begin = self.out.len();
+        for (place, pair) in fields.iter().enumerate() {
+            if let Some(text) = self.lists.iter().find_map(|known| known.pair(place, pair)) {
+                self.out.append(text);
+            } else {
+                self.raw(if place == 0 { "[" } else { S::COMMA });
+                self.out.push(b'[');
+                self.string(&pair.0);
+                self.raw(S::COMMA);
+                self.string(&pair.1);
+                self.out.push(b']');
+            }
+            list.ends.push(self.out.len() - begin);
         }
         self.out.push(b']');
+        list.fields = fields.clone();
+        list.text.clear();
+        list.text.extend_from_slice(self.out.written().get(begin..).unwrap_or_default());
+        self.lists.push_front(list);
     }
 
     /// Opens a list of objects that is a member's value.
@@ -576,6 +616,30 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_list_of_fields_is_the_same_whatever_came_before(
+            lists in proptest::collection::vec(
+                proptest::collection::vec((0..3usize, 0..3usize), 0..4), 1..20,
+            ),
+        ) {
+            let mut json = JsonText::<Compact>::new();
+            for list in lists {
+                let pair = |(name, value): (usize, usize)| {
+                    (["A", "b\"", "Date"][name].into(), ["", "\u{e9}\n", "today"][value].into())
+                };
+                let fields: Fields = list.into_iter().map(pair).collect();
+                json.clear();
+                json.open();
+                json.fields(key!("fields"), Some(&fields));
+                json.close();
+                let pairs: Vec<_> = fields.iter().map(|(name, value)| [name.as_str(), value.as_str()]).collect();
+                let text = std::str::from_utf8(json.out.written()).unwrap();
+                prop_assert_eq!(text, serde_json::json!({ "fields": pairs }).to_string());
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
         fn strings_are_what_they_were_and_hold_no_control_characters(
             text in proptest::collection::vec(
                 prop_oneof![
@@ -587,7 +651,9 @@ mod tests {
                 ],
                 0..40,
             ).prop_map(|chars| chars.into_iter().collect::<String>()),
+            plain in "[ -~]{0,70}",
         ) {
+            let text = plain + &text;
             let mut json = JsonText::<Compact>::new();
             json.string(&text);
             let mut out = Vec::new();
