@@ -308,18 +308,14 @@ fn in_text(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Finds what names of secret values have within.
-static WITHIN: LazyLock<AhoCorasick> = LazyLock::new(|| automaton(&look::WITHIN));
-
-/// Finds any of the words, in upper or lower case, in one pass: heads of every
-/// exchange are looked through.
-fn automaton(words: &[&str]) -> AhoCorasick {
+/// Finds what names of secret values have within, in upper or lower case.
+static WITHIN: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .kind(Some(AhoCorasickKind::DFA))
-        .build(words)
+        .build(look::WITHIN)
         .unwrap_or_else(|error| unreachable!("a few short words: {error}"))
-}
+});
 
 /// Whether a name, in any case, says that its value is secret. Only letters and
 /// digits of it count.
