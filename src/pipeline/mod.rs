@@ -3,6 +3,7 @@
 //! [`Analysis`] reads captures and hands what it finds to a [`Report`]. It
 //! opens no file and knows of no command line.
 
+mod batch;
 mod coded;
 mod conversation;
 mod exchange;

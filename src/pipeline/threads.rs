@@ -28,25 +28,23 @@
 //!
 //! [`Limits::batches`]: crate::limits::Limits::batches
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::mem;
-use std::ops::Range;
 use std::panic;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::AnalysisError;
-use super::found::Found;
+use super::batch::{Batch, List};
 use super::options::Options;
 use super::recording::{Outlet, Way};
 use super::streams::Streams;
 use super::trial::{Manner, Trial};
 use crate::limits::Limits;
-use crate::tcp::{Direction, Piece, StreamItem};
-use crate::units::{Stamp, StreamId};
+use crate::tcp::StreamItem;
+use crate::units::StreamId;
 
 /// More threads than these would find nothing to do: the reading and the
 /// writing go on one thread, and take more than a sixtieth of the time.
@@ -93,88 +91,6 @@ pub(super) fn share(stream: StreamId, shares: usize) -> usize {
     // The remainder is below `shares`.
     (stream.0 % shares.max(1) as u64) as usize
 }
-
-/// An item that was read, without its octets.
-#[derive(Debug)]
-struct Item {
-    /// Its number in its batch.
-    number: u32,
-    stream: StreamId,
-    kept: Kept,
-}
-
-#[derive(Debug)]
-enum Kept {
-    /// A piece, whose octets lie in the batch.
-    Data { direction: Direction, at: u64, octets: Range<usize>, stamp: Stamp, released: Stamp, start: bool },
-    /// Any other item.
-    Other(StreamItem<'static>),
-}
-
-/// Items in the order in which they were read.
-#[derive(Debug, Default)]
-struct Batch {
-    octets: Vec<u8>,
-    /// By share.
-    parts: Vec<Vec<Item>>,
-    items: u32,
-}
-
-impl Batch {
-    fn new(shares: usize) -> Self {
-        Self { octets: Vec::new(), parts: (0..shares).map(|_| Vec::new()).collect(), items: 0 }
-    }
-
-    fn push(&mut self, stream: StreamId, item: StreamItem<'_>) {
-        let kept = match item {
-            StreamItem::Data(direction, Piece { at, bytes, stamp, released, segment_start: start }) => {
-                let from = self.octets.len();
-                self.octets.extend_from_slice(&bytes);
-                Kept::Data { direction, at, octets: from..self.octets.len(), stamp, released, start }
-            }
-            StreamItem::Open(opening) => Kept::Other(StreamItem::Open(opening)),
-            StreamItem::Gap(direction, gap) => Kept::Other(StreamItem::Gap(direction, gap)),
-            StreamItem::Fin(direction, stamp) => Kept::Other(StreamItem::Fin(direction, stamp)),
-            StreamItem::Reset { by, stamp, lost } => Kept::Other(StreamItem::Reset { by, stamp, lost }),
-            StreamItem::Conflict(direction, stamp) => Kept::Other(StreamItem::Conflict(direction, stamp)),
-            StreamItem::Closed(close) => Kept::Other(StreamItem::Closed(close)),
-        };
-        let share = share(stream, self.parts.len());
-        if let Some(part) = self.parts.get_mut(share) {
-            part.push(Item { number: self.items, stream, kept });
-            self.items += 1;
-        }
-    }
-
-    /// Has a share's streams take their part of the batch.
-    fn work(&self, share: usize, streams: &mut Streams, options: &Options, found: &mut List) {
-        for Item { number, stream, kept } in self.parts.get(share).into_iter().flatten() {
-            let item = match kept {
-                Kept::Data { direction, at, octets, stamp, released, start } => {
-                    let bytes = Cow::Borrowed(self.octets.get(octets.clone()).unwrap_or_default());
-                    let (stamp, released) = (*stamp, *released);
-                    StreamItem::Data(
-                        *direction,
-                        Piece { at: *at, bytes, stamp, released, segment_start: *start },
-                    )
-                }
-                Kept::Other(item) => item.clone(),
-            };
-            streams.item(*stream, item, options, &mut |one| found.push((*number, one)));
-        }
-    }
-
-    /// Empties it; a buffer that an outsized packet has stretched is let go.
-    fn clear(&mut self, usual: usize) {
-        self.octets.clear();
-        self.octets.shrink_to(usual * 2);
-        self.parts.iter_mut().for_each(Vec::clear);
-        self.items = 0;
-    }
-}
-
-/// What a part of a batch yields, with the number of the item that yields it.
-type List = Vec<(u32, Found)>;
 
 /// The most that a list keeps room for while it is empty.
 const LIST_ROOM: usize = 4096;
@@ -319,7 +235,7 @@ impl State {
 
 fn has_part(underway: &VecDeque<Underway>, place: u64, share: usize) -> bool {
     let underway = usize::try_from(place).ok().and_then(|place| underway.get(place));
-    underway.and_then(|underway| underway.batch.parts.get(share)).is_some_and(|part| !part.is_empty())
+    underway.is_some_and(|underway| underway.batch.has_part(share))
 }
 
 /// The threads that work on a recording, the calling one among them.
@@ -498,7 +414,7 @@ impl<'l, 'r> Lane<'l, 'r> {
     fn submit(&mut self) {
         let empty = self.spare.pop().unwrap_or_else(|| Batch::new(self.shares));
         let batch = mem::replace(&mut self.filling, empty);
-        let parts = batch.parts.iter().filter(|part| !part.is_empty()).count();
+        let parts = (0..self.shares).filter(|share| batch.has_part(*share)).count();
         let wakes = if batch.octets.len() < WORTH_WAKING.min(self.most_octets) { 0 } else { parts };
         let mut state = self.crew.lock();
         let found = Vec::with_capacity(parts);
