@@ -143,6 +143,8 @@ impl<W: Write> JsonlReport<W> {
     }
 
     fn exchange_end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
+        /// The verdicts behind `one` where no chunk has another, as mostly.
+        const NO_OTHERS: &str = r#","several":0,"part":0,"mixed":0,"invalid":0,"unverified":0,"unchecked":0"#;
         let id = end.head.id;
         self.begin_in(record!("end"), id);
         self.last = None;
@@ -178,12 +180,16 @@ impl<W: Write> JsonlReport<W> {
         text.number(key!("violations"), end.violations);
         text.number(key!("lints"), end.lints);
         text.number(key!("one"), tally.one);
-        text.number(key!("several"), tally.several);
-        text.number(key!("part"), tally.part);
-        text.number(key!("mixed"), tally.mixed);
-        text.number(key!("invalid"), tally.invalid);
-        text.number(key!("unverified"), tally.unverified);
-        text.number(key!("unchecked"), tally.unchecked);
+        if tally.chunks() == tally.one {
+            text.raw(NO_OTHERS);
+        } else {
+            text.number(key!("several"), tally.several);
+            text.number(key!("part"), tally.part);
+            text.number(key!("mixed"), tally.mixed);
+            text.number(key!("invalid"), tally.invalid);
+            text.number(key!("unverified"), tally.unverified);
+            text.number(key!("unchecked"), tally.unchecked);
+        }
         text.open_list(key!("hints"));
         for hint in &end.hints {
             text.element();
@@ -267,6 +273,7 @@ mod tests {
 
     use super::super::json::schema::assert_part;
     use super::*;
+    use crate::report::Tally;
     use crate::report::json::JsonReport;
     use crate::report::samples::{self, Made};
 
@@ -406,6 +413,29 @@ mod tests {
             }
         }
         assert_eq!(exchanges, 5);
+    }
+
+    #[test]
+    fn an_end_has_the_count_of_each_verdict() {
+        const NAMES: [&str; 7] = ["one", "several", "part", "mixed", "invalid", "unverified", "unchecked"];
+        for name in NAMES {
+            let count = |other| if name == other { 7 } else { 0 };
+            let [one, several, part, mixed, invalid, unverified, unchecked] = NAMES.map(count);
+            let tally = Tally { one, several, part, mixed, invalid, unverified, unchecked };
+            let mut findings = samples::one_watch("k8s-watch.pcap");
+            for made in &mut findings {
+                if let Made::ExchangeEnd(end) = made {
+                    end.tally = tally;
+                }
+            }
+            let records = records(&findings);
+            let record = records.iter().find(|record| record["record"] == "end").unwrap();
+            assert_eq!(
+                NAMES.map(|other| record[other].as_u64()),
+                NAMES.map(|other| Some(count(other))),
+                "{name}"
+            );
+        }
     }
 
     #[test]
