@@ -11,6 +11,7 @@ pub mod generate;
 pub mod live;
 pub mod output;
 pub mod progress;
+mod reports;
 pub mod run;
 pub mod settings;
 

@@ -11,11 +11,11 @@ use super::generate::Generated;
 use super::live::{LiveInput, Stop};
 use super::output::{OutputFile, StepSummary};
 use super::progress::Progress;
+use super::reports::{Noting, Reports, SoFar};
 use super::settings::{Input, Settings};
 use clap::CommandFactory as _;
 
 use crate::capture::CaptureReader;
-use crate::http::{Protocol, Side};
 use crate::limits::Limits;
 use crate::pipeline::options::{Options, Shows};
 use crate::pipeline::{Analysis, AnalysisError};
@@ -33,9 +33,8 @@ use crate::report::stall::Stalls;
 use crate::report::table::Table;
 use crate::report::text::{TextOptions, counted, printable};
 use crate::report::walkthrough::Walkthrough;
-use crate::report::{CaptureEnd, Conclusion, ExchangeVerdict, Finding, LeftOut, Outcome, Report, UnderWay};
+use crate::report::{Conclusion, Outcome, Report};
 use crate::units::Timestamp;
-use crate::verdict::{Allow, Verdict};
 
 /// Payload octets that a preview needs: a line of a wide terminal.
 const PREVIEW_OCTETS: usize = 4 << 10;
@@ -479,201 +478,5 @@ fn text_options(format: ReportFormat, settings: &Settings, color: bool) -> TextO
         payload: shown.payload(format),
         limit: shown.limit(format),
         allow: settings.allow,
-    }
-}
-
-/// Several reports in one pass, those to files with their names.
-#[derive(Default)]
-struct Reports<'a>(Vec<(Option<String>, Box<dyn Report + 'a>)>);
-
-impl Reports<'_> {
-    /// Has all of them write something. That on standard output is dropped
-    /// where its reader has left; if it was the only one, that is an error.
-    fn each(&mut self, mut write: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
-        // Mostly it is the only one.
-        if let [(None, report)] = self.0.as_mut_slice() {
-            return write(report.as_mut());
-        }
-        let mut left = None;
-        for (place, (name, report)) in self.0.iter_mut().enumerate() {
-            match (write(report.as_mut()), name) {
-                (Ok(()), _) => {}
-                (Err(error), Some(name)) => return Err(io::Error::other(format!("{name}: {error}"))),
-                (Err(error), None) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    left = Some((place, error))
-                }
-                (Err(error), None) => return Err(error),
-            }
-        }
-        match left {
-            Some((_, error)) if self.0.len() == 1 => Err(error),
-            Some((place, _)) => {
-                self.0.remove(place);
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-}
-
-impl Report for Reports<'_> {
-    fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
-        self.each(|report| report.finding(finding))
-    }
-
-    fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {
-        self.each(|report| report.under_way(under_way))
-    }
-
-    fn moment(&mut self) -> io::Result<()> {
-        self.each(|report| report.moment())
-    }
-
-    fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
-        self.each(|report| report.finish(conclusion))
-    }
-}
-
-/// What was found so far, for a run that ends before its end.
-#[derive(Debug, Default)]
-struct SoFar {
-    /// Whether a capture can't be read.
-    unreadable: bool,
-    violated: bool,
-    /// Whether something couldn't be checked, as the capture lacks octets.
-    unverified: bool,
-    checked: bool,
-}
-
-impl SoFar {
-    fn finding(&mut self, finding: &Finding<'_>, allow: Allow) {
-        match finding {
-            Finding::Violation(_) => self.violated = true,
-            Finding::Chunk(judged) if judged.side == Side::Response => match &judged.verdict {
-                Verdict::Unverified(_) => self.unverified = true,
-                Verdict::Unchecked(_) => {}
-                verdict => {
-                    self.checked = true;
-                    // Its violation comes next, but perhaps not to here.
-                    self.violated |= allow.fails(verdict);
-                }
-            },
-            Finding::ExchangeEnd(end) => self.unverified |= end.verdict == ExchangeVerdict::Unverified,
-            Finding::CaptureEnd(end) => self.unreadable |= end.unread.is_some(),
-            _ => {}
-        }
-    }
-
-    /// The status of that. Nobody can know what would have come.
-    const fn status(&self, settings: &Settings, unreadable: bool) -> Status {
-        if unreadable || self.unreadable {
-            Status::Error
-        } else if self.violated || (self.unverified && !settings.allow.gaps) {
-            Status::Fail
-        } else if self.checked || settings.allow.nothing {
-            Status::Pass
-        } else {
-            Status::Nothing
-        }
-    }
-}
-
-/// Writes reports, and the problems of each capture to standard error.
-struct Noting<'a, W> {
-    reports: Reports<'a>,
-    messages: W,
-    raw: bool,
-    allow: Allow,
-    /// What was told of, with the capture's path.
-    told: HashSet<String>,
-    /// TLS and HTTP/2 connections.
-    others: [u64; 2],
-    /// Whether the filters left anything out.
-    left_out: bool,
-    /// What tells of stalls, where the report on standard output doesn't, and
-    /// its clock.
-    stalls: Option<(Stalls, Instant)>,
-    progress: Option<Progress>,
-    so_far: SoFar,
-}
-
-impl<W: Write> Noting<'_, W> {
-    fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
-        self.reports.finding(&Finding::CaptureEnd(end))?;
-        self.problems(end);
-        Ok(())
-    }
-
-    fn problems(&mut self, end: &CaptureEnd) {
-        for problem in &end.problems {
-            // What couldn't be read is told of at the end, once.
-            if problem.code == "unreadable-capture" {
-                continue;
-            }
-            self.told.insert(format!("{}: {}", end.path, problem.message));
-            let stream = problem.stream.map(|stream| format!("stream {stream}: ")).unwrap_or_default();
-            let frame = problem
-                .frame
-                .filter(|_| !self.raw)
-                .map(|frame| format!(" (frame {frame})"))
-                .filter(|frame| !problem.message.ends_with(frame.as_str()))
-                .unwrap_or_default();
-            let line = format!("{}: {stream}{}{frame} [{}]", end.path, problem.message, problem.code);
-            let _ = writeln!(self.messages, "chunkscope: {}", printable(&line));
-        }
-    }
-}
-
-impl<W: Write> Report for Noting<'_, W> {
-    fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
-        self.so_far.finding(finding, self.allow);
-        if let (Some((stalls, _)), Finding::ExchangeEnd(end)) = (&mut self.stalls, finding) {
-            stalls.end(end.head.id);
-        }
-        let Finding::CaptureEnd(end) = finding else {
-            if let (Some(progress), Finding::Chunk(_)) = (&self.progress, finding) {
-                progress.chunk();
-            }
-            return self.reports.finding(finding);
-        };
-        self.left_out |= end.left_out != LeftOut::default();
-        let [tls, http2] = &mut self.others;
-        for (protocol, count) in end.other_counts {
-            match protocol {
-                Protocol::Tls => *tls += count,
-                Protocol::Http2 => *http2 += count,
-                Protocol::Other => {}
-            }
-        }
-        // Here tables are written, perhaps to the terminal that shows progress.
-        match self.progress.clone() {
-            Some(progress) => progress.aside(|| self.capture_end(end)),
-            None => self.capture_end(end),
-        }
-    }
-
-    fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {
-        if let Some((stalls, clock)) = &mut self.stalls
-            && let Some(notice) = stalls.under_way(under_way, clock.elapsed())
-        {
-            let _ = writeln!(self.messages, "chunkscope: {notice}");
-        }
-        self.reports.under_way(under_way)
-    }
-
-    fn moment(&mut self) -> io::Result<()> {
-        if let Some((stalls, clock)) = &mut self.stalls {
-            for notice in stalls.moment(clock.elapsed()) {
-                let _ = writeln!(self.messages, "chunkscope: {notice}");
-            }
-        }
-        self.reports.moment()
-    }
-
-    fn finish(&mut self, conclusion: &Conclusion) -> io::Result<()> {
-        if let Some(progress) = &self.progress {
-            progress.done();
-        }
-        self.reports.finish(conclusion)
     }
 }

@@ -19,6 +19,8 @@
 //! Memory: a few octets for each level of nesting, up to [`LEVELS`] (deeper
 //! strings are secret), and two offsets for each value that is secret or may
 //! be, only for octets that a report keeps. Each octet is looked at once.
+//!
+//! It is one machine, in one file: each octet may change all that it knows.
 
 use std::collections::VecDeque;
 use std::ops::Range;
