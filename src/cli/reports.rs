@@ -70,11 +70,11 @@ impl Report for Reports<'_> {
 #[derive(Debug, Default)]
 pub(super) struct SoFar {
     /// Whether a capture can't be read.
-    pub(super) unreadable: bool,
-    pub(super) violated: bool,
+    unreadable: bool,
+    violated: bool,
     /// Whether something couldn't be checked, as the capture lacks octets.
-    pub(super) unverified: bool,
-    pub(super) checked: bool,
+    unverified: bool,
+    checked: bool,
 }
 
 impl SoFar {

@@ -70,31 +70,41 @@ impl Response {
 
 /// A head that may be held.
 trait Hold: Sized {
+    type Head: Clone;
     const SIDE: Side;
 
-    /// How its body is delimited, if nothing is to be remarked on that.
-    fn framing(&self) -> Option<Framing>;
+    /// What it says, and how its body is delimited.
+    fn parts(&self) -> (&Self::Head, &Delimiter);
 
-    /// Another one that is the same, if there is nothing to remark in it.
-    fn again(&self, framing: Framing) -> Self;
+    /// One of that head and framing, with nothing to remark in it, and with
+    /// whatever else is asked of this one.
+    fn with(&self, head: Self::Head, framing: Framing) -> Self;
 
     /// The one that is like it.
     fn like(&self, framing: Framing, kin: &Kin<'_>) -> Self;
+
+    /// How its body is delimited, if nothing is to be remarked on that.
+    fn framing(&self) -> Option<Framing> {
+        let (_, delimiter) = self.parts();
+        delimiter.framing.as_ref().ok().copied().filter(|_| delimiter.remarks.is_empty())
+    }
+
+    /// Another one that is the same, if there is nothing to remark in it.
+    fn again(&self, framing: Framing) -> Self {
+        self.with(self.parts().0.clone(), framing)
+    }
 }
 
 impl Hold for Request {
+    type Head = RequestHead;
     const SIDE: Side = Side::Request;
 
-    fn framing(&self) -> Option<Framing> {
-        plain_framing(&self.delimiter)
+    fn parts(&self) -> (&RequestHead, &Delimiter) {
+        (&self.said.head, &self.delimiter)
     }
 
-    fn again(&self, framing: Framing) -> Self {
-        Self {
-            said: Said::plain(self.said.head.clone()),
-            delimiter: Delimiter::plain(framing),
-            upgrade: self.upgrade,
-        }
+    fn with(&self, head: RequestHead, framing: Framing) -> Self {
+        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), upgrade: self.upgrade }
     }
 
     fn like(&self, framing: Framing, kin: &Kin<'_>) -> Self {
@@ -107,23 +117,20 @@ impl Hold for Request {
         if kin.tells || head.version != held.version {
             return Self::of(Said::plain(head));
         }
-        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), upgrade: self.upgrade }
+        self.with(head, framing)
     }
 }
 
 impl Hold for Response {
+    type Head = ResponseHead;
     const SIDE: Side = Side::Response;
 
-    fn framing(&self) -> Option<Framing> {
-        plain_framing(&self.delimiter)
+    fn parts(&self) -> (&ResponseHead, &Delimiter) {
+        (&self.said.head, &self.delimiter)
     }
 
-    fn again(&self, framing: Framing) -> Self {
-        Self {
-            said: Said::plain(self.said.head.clone()),
-            delimiter: Delimiter::plain(framing),
-            h2c: self.h2c,
-        }
+    fn with(&self, head: ResponseHead, framing: Framing) -> Self {
+        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), h2c: self.h2c }
     }
 
     fn like(&self, framing: Framing, kin: &Kin<'_>) -> Self {
@@ -136,7 +143,7 @@ impl Hold for Response {
         if kin.tells || kin.line.is_some() {
             return Self::of(Said::plain(head));
         }
-        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), h2c: self.h2c }
+        self.with(head, framing)
     }
 }
 
@@ -197,11 +204,6 @@ impl Recent {
         }
         (len <= limit).then_some((head, len))
     }
-}
-
-/// How a body is delimited, if nothing is to be remarked on that.
-fn plain_framing(delimiter: &Delimiter) -> Option<Framing> {
-    delimiter.framing.as_ref().ok().copied().filter(|_| delimiter.remarks.is_empty())
 }
 
 /// Reads a head that is all there and of which nothing is to be remarked.
