@@ -24,8 +24,8 @@ pub const CBOR_DEPTH: usize = 4096;
 pub struct Limits {
     /// A read of the capture: larger blocks leave the processor's cache.
     pub read_block: usize,
-    /// Batches of a capture that threads have under way, each of a quarter of a
-    /// read block: enough that no thread waits while another writes, and few enough
+    /// Batches of a capture that threads have under way, each of two read
+    /// blocks: enough that no thread waits while another writes, and few enough
     /// that what is found in them fits the memory of a small container.
     pub batches: usize,
     /// Octets that are worked on, now and then, by one thread where several are
@@ -84,8 +84,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             read_block: 256 << 10,
-            batches: 6,
-            trial: 1 << 20,
+            batches: 3,
+            trial: 2 << 20,
             capture_block: 128 << 20,
             out_of_order_stream: 12 << 20,
             out_of_order_total: 128 << 20,

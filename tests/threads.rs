@@ -527,7 +527,7 @@ fn a_slow_report_holds_back_the_reader() {
         Analysis::new(&options, &mut report).capture("c", Metered(&capture, read)).unwrap();
         // The batches, each with the headers of its packets and one packet more
         // than it needs; the block that is read, and the source's buffer.
-        let batch = 2 * (4096 / 4) + 1024;
+        let batch = 2 * (2 * 4096) + 1024;
         let most = (options.limits.batches as u64 + 1) * batch + 4096 + (64 << 10);
         assert!(report.most <= most, "{threads} threads: {} octets ahead, not {most}", report.most);
         assert!(capture.len() as u64 > 8 * most);

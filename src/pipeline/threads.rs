@@ -50,17 +50,31 @@ use crate::units::StreamId;
 /// writing go on one thread, and take more than a sixtieth of the time.
 const MOST_THREADS: usize = 64;
 
+/// Read blocks' worth of octets in a full batch: with more, threads wait for
+/// each other less often; with less, it stays in the processor's cache.
+const BATCH: usize = 2;
+
 /// Octets for each item of a full batch: items with little in them, such as
 /// the packets that close short connections, fill a batch by their number.
-const OCTETS_AN_ITEM: usize = 128;
+const OCTETS_AN_ITEM: usize = 256;
+
+/// Findings that a batch is to yield at most, as far as that can be foretold:
+/// what was found in it is still in the processor's cache when it is told.
+const FINDINGS: usize = 2048;
+
+/// The smallest part of a full batch that one is made for what it may yield.
+const LEAST: usize = 8;
 
 /// Findings that wait to be told, so that streams of tiny chunks, which yield
 /// many times their octets in findings, take no more memory than others: above
 /// it only the oldest batch is worked on.
-const WAITING_FINDINGS: usize = 4096;
+const WAITING_FINDINGS: usize = 2 * FINDINGS;
 
 /// Spent lists that wait for their maker to let go of what is in them.
 const SPENT_LISTS: usize = 4;
+
+/// What an item takes besides its octets, as octets, for [`Trial`].
+const WORK_AN_ITEM: usize = 128;
 
 /// Octets of a batch that are worth waking another thread for.
 const WORTH_WAKING: usize = 16 << 10;
@@ -353,6 +367,8 @@ struct Lane<'l, 'r> {
     hand: Hand,
     shares: usize,
     most_octets: usize,
+    /// How many of them the next batch is to hold, for what the last ones yielded.
+    octets: usize,
     most_items: u32,
     most_batches: usize,
     /// Whether the crew is worth it.
@@ -367,7 +383,7 @@ impl<'l, 'r> Lane<'l, 'r> {
     fn new(crew: &'l Crew<'l>, outlet: Outlet<'l, 'r>) -> Self {
         let Limits { read_block, batches, trial, .. } = crew.options.limits;
         let shares = shares(crew.options);
-        let most_octets = read_block / 4;
+        let most_octets = read_block.saturating_mul(BATCH).max(1);
         Self {
             crew,
             outlet,
@@ -376,6 +392,7 @@ impl<'l, 'r> Lane<'l, 'r> {
             hand: Hand::new(0),
             shares,
             most_octets,
+            octets: most_octets,
             most_items: u32::try_from(most_octets / OCTETS_AN_ITEM).unwrap_or(u32::MAX).max(1),
             most_batches: batches.max(1),
             trial: Trial::new(trial),
@@ -390,21 +407,23 @@ impl<'l, 'r> Lane<'l, 'r> {
             self.outlet.item(streams, stream, item, self.crew.options);
         } else {
             self.filling.push(stream, item);
-            if self.filling.octets.len() >= self.most_octets || self.filling.items >= self.most_items {
+            if self.filling.octets.len() >= self.octets || self.filling.items >= self.most_items {
                 self.submit();
                 self.settle(self.most_batches - 1);
             }
         }
-        if self.trial.done(octets + OCTETS_AN_ITEM) {
+        if self.trial.done(octets + WORK_AN_ITEM) {
             self.turn();
         }
     }
 
     /// Goes on alone or together, as is faster.
     fn turn(&mut self) {
-        self.finish();
         match (self.trial.turn(), self.alone.take()) {
-            (Manner::Alone, None) if !self.stopped => self.alone = Some(self.crew.lock().take_streams()),
+            (Manner::Alone, None) => {
+                self.finish();
+                self.alone = (!self.stopped).then(|| self.crew.lock().take_streams());
+            }
             (Manner::Together, Some(streams)) => self.crew.lock().give_streams(streams),
             (_, alone) => self.alone = alone,
         }
@@ -493,6 +512,9 @@ impl<'l, 'r> Lane<'l, 'r> {
             }
         }
         if let Some(mut batch) = Arc::into_inner(batch) {
+            let findings: usize = found.iter().map(|part| part.list.len()).sum();
+            let yields = batch.octets.len().saturating_mul(FINDINGS) / findings.max(1);
+            self.octets = yields.clamp(self.most_octets / LEAST, self.most_octets);
             batch.clear(self.most_octets);
             self.spare.push(batch);
         }
