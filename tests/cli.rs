@@ -563,3 +563,20 @@ fn what_is_no_response_is_refused_before_its_end() {
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("no HTTP/1 response begins"));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_cannot_be_written_is_an_error() {
+    for arguments in [&["--help"][..], &["--version"], &["--generate", "man"], &["k8s-watch-coredns.pcap"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_chunkscope"))
+            .current_dir(TESTDATA)
+            .args(arguments)
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains("can't be written: No space left on device"), "{arguments:?}");
+    }
+}

@@ -16,7 +16,7 @@ pub mod run;
 pub mod settings;
 
 pub use output::OutputFile;
-pub use run::{Status, run};
+pub use run::{Status, run, unwritable};
 pub use settings::{Environment, Settings, UsageError};
 
 /// Reads a command line, the program's name first.

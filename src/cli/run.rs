@@ -86,13 +86,16 @@ enum Ended {
     Failed(String),
 }
 
+/// What is said where standard output can't be written.
+pub fn unwritable(error: &io::Error) -> String {
+    format!("standard output can't be written: {error}")
+}
+
 /// Writes what is shipped beside the program.
 fn generate(generated: Generated, mut stdout: impl Write) -> Result<Status, Ended> {
     let text = generated.text(Args::command()).map_err(|error| Ended::Failed(error.to_string()))?;
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Ended::Failed(format!("standard output can't be written: {error}")))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Ended::Failed(unwritable(&error))),
         _ => Ok(Status::Pass),
     }
 }
