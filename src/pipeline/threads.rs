@@ -422,10 +422,17 @@ impl<'l, 'r> Lane<'l, 'r> {
         match (self.trial.turn(), self.alone.take()) {
             (Manner::Alone, None) => {
                 self.finish();
-                self.alone = (!self.stopped).then(|| self.crew.lock().take_streams());
+                self.go_on_alone();
             }
             (Manner::Together, Some(streams)) => self.crew.lock().give_streams(streams),
             (_, alone) => self.alone = alone,
+        }
+    }
+
+    /// Takes all streams, while nothing is under way.
+    fn go_on_alone(&mut self) {
+        if self.alone.is_none() && !self.stopped {
+            self.alone = Some(self.crew.lock().take_streams());
         }
     }
 
@@ -534,6 +541,7 @@ impl<'l, 'r> Lane<'l, 'r> {
     fn flush(&mut self) -> bool {
         self.finish();
         self.trial.interrupted();
+        self.go_on_alone();
         self.outlet.is_open() && !self.stopped
     }
 

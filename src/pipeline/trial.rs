@@ -93,11 +93,13 @@ impl Trial {
         self.lead == 0 && self.work >= self.length
     }
 
-    /// Time passed with nothing to do: what was counted tells nothing.
+    /// All was finished before time passed with nothing to do: what was counted
+    /// tells nothing. What comes next is worked on alone, until as much comes
+    /// without a break as is counted: where octets come in small pieces, threads
+    /// would wait for each other at every one.
     pub(super) fn interrupted(&mut self) {
-        if self.lead == 0 {
-            (self.lead, self.work) = (self.lead_in(), 0);
-        }
+        (self.manner, self.taken, self.wins) = (Manner::Alone, None, 0);
+        (self.lead, self.work) = (self.lead_in(), 0);
     }
 
     /// Work until what was turned to is under way.
@@ -189,16 +191,16 @@ mod tests {
     }
 
     #[test]
-    fn a_spell_with_a_break_in_it_is_begun_again() {
+    fn what_comes_in_pieces_is_worked_on_alone() {
         let mut trial = Trial::new(100);
-        // Before it counts, a break doesn't matter.
-        assert!(!trial.done(390));
-        trial.interrupted();
-        assert!(!trial.done(10));
-        assert!(!trial.done(90));
-        trial.interrupted();
+        for _ in 0..20 {
+            assert!(!trial.done(140));
+            trial.interrupted();
+            assert_eq!(trial.manner, Manner::Alone);
+        }
         assert!(!trial.done(50));
         assert!(!trial.done(90));
         assert!(trial.done(10));
+        assert_eq!(trial.turn(), Manner::Together);
     }
 }
