@@ -93,6 +93,9 @@ pub struct Overlap {
 }
 
 impl Overlap {
+    /// One item with all its octets, and no other.
+    pub const ONE: Self = Self { whole: 1, from_before: false, goes_on: false, parts: 0 };
+
     /// Counts an item, if it shares octets with the chunk; an item that has no
     /// end yet ends at `u64::MAX`.
     pub fn add(&mut self, chunk: &Range<u64>, item: &Range<u64>) {

@@ -96,7 +96,7 @@ fn unchunked(octets: &[u8]) -> Vec<u8> {
     while let Some(chunk::Step::Token(token)) = decoder.read(&mut piece) {
         match token {
             ChunkToken::Payload { piece, .. } => body.extend_from_slice(&piece.bytes),
-            ChunkToken::Whole { payload, .. } => body.extend_from_slice(payload),
+            ChunkToken::Whole(whole) => body.extend_from_slice(whole.payload),
             _ => {}
         }
     }

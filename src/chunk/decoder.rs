@@ -8,10 +8,12 @@
 use std::borrow::Cow;
 use std::mem;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::size_line::{SizeFault, SizeLine, SizeStep};
-use super::{Chunk, ChunkToken, Closing, FramingFault, LastChunk, Lenience, Run, fields, piece as pieces};
+use super::{
+    Chunk, ChunkToken, Closing, FramingFault, LastChunk, Lenience, Run, WholeChunk, fields, piece as pieces,
+};
 use crate::limits::Limits;
 use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
@@ -308,25 +310,11 @@ impl Decoder {
             return None;
         }
         self.index = self.index.saturating_add(1);
-        let len = count + payload.len() + 2;
-        let chunk = Box::new(Chunk {
-            index: self.index,
-            size_line: SmallVec::from_slice(size_line),
-            size,
-            offset: self.offset,
-            received: size,
-            closing: Closing::CrLf,
-            unfinished: false,
-            at: piece.at,
-            trail: smallvec![Run { len: len as u64, frame: Some(piece.stamp.frame) }],
-            first: piece.stamp,
-            last: piece.stamp,
-            payload: payload.get(..self.keep_payload).unwrap_or(payload).to_vec(),
-            message: None,
-        });
-        self.offset = self.offset.saturating_add(size);
-        pieces::skip(piece, len);
-        Some(ChunkToken::Whole { chunk, payload })
+        let (index, offset, keep) = (self.index, self.offset, self.keep_payload);
+        let whole = WholeChunk { index, offset, at: piece.at, stamp: piece.stamp, size_line, payload, keep };
+        self.offset = offset.saturating_add(size);
+        pieces::skip(piece, count + payload.len() + 2);
+        Some(ChunkToken::Whole(whole))
     }
 
     fn size_line<'a>(&mut self, piece: &mut Piece<'a>) -> Option<Step<'a>> {

@@ -16,7 +16,7 @@ pub(crate) mod size_line;
 #[cfg(test)]
 mod tests;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 pub use decoder::{Decoder, Step};
 pub use fields::Fields;
@@ -164,6 +164,97 @@ pub struct LastChunk {
     pub trailers: Fields,
 }
 
+/// A chunk that one piece holds from its size line to its CRLF, and in whose
+/// framing nothing is out of the ordinary, where it lies: most are so, and
+/// what becomes of them is mostly known before anything need be kept of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WholeChunk<'a> {
+    /// See [`Chunk::index`].
+    pub index: u64,
+    /// See [`Chunk::offset`].
+    pub offset: u64,
+    /// See [`Chunk::at`].
+    pub at: u64,
+    /// The packet that delivered it.
+    pub stamp: Stamp,
+    /// The size line, its line end included.
+    pub size_line: &'a [u8],
+    /// Its payload, all of it.
+    pub payload: &'a [u8],
+    /// How many payload octets its record keeps, if there are so many.
+    pub keep: usize,
+}
+
+impl WholeChunk<'_> {
+    /// Its record.
+    #[must_use]
+    pub fn record(&self) -> Box<Chunk> {
+        Box::new(Chunk {
+            index: self.index,
+            size_line: SmallVec::from_slice(self.size_line),
+            size: self.size(),
+            offset: self.offset,
+            received: self.size(),
+            closing: Closing::CrLf,
+            unfinished: false,
+            at: self.at,
+            trail: smallvec![self.run()],
+            first: self.stamp,
+            last: self.stamp,
+            payload: self.kept().to_vec(),
+            message: None,
+        })
+    }
+
+    /// Makes its record of that of another chunk, whose memory is used again.
+    pub(crate) fn record_over(&self, record: &mut Chunk) {
+        let Chunk {
+            index,
+            size_line,
+            size,
+            offset,
+            received,
+            closing,
+            unfinished,
+            at,
+            trail,
+            first,
+            last,
+            payload,
+            message,
+        } = record;
+        if size_line.as_slice() != self.size_line {
+            *size_line = SmallVec::from_slice(self.size_line);
+        }
+        match trail.as_mut_slice() {
+            [run] => *run = self.run(),
+            _ => *trail = smallvec![self.run()],
+        }
+        payload.clear();
+        payload.extend_from_slice(self.kept());
+        (*index, *offset, *at) = (self.index, self.offset, self.at);
+        (*size, *received) = (self.size(), self.size());
+        (*closing, *unfinished, *message) = (Closing::CrLf, false, None);
+        (*first, *last) = (self.stamp, self.stamp);
+    }
+
+    /// See [`Chunk::size`].
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        self.payload.len() as u64
+    }
+
+    fn kept(&self) -> &[u8] {
+        self.payload.get(..self.keep).unwrap_or(self.payload)
+    }
+
+    /// Its octets, with the CRLF behind its payload.
+    const fn run(&self) -> Run {
+        let len = (self.size_line.len() + self.payload.len() + 2) as u64;
+        Run { len, frame: Some(self.stamp.frame) }
+    }
+}
+
 /// What a chunked body consists of, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChunkToken<'a> {
@@ -194,12 +285,7 @@ pub enum ChunkToken<'a> {
     End(Box<Chunk>),
     /// All of a chunk at once, as most come: what `Begin`, `Payload` and `End`
     /// would tell of a chunk that one piece holds from its size line to its CRLF.
-    Whole {
-        /// The chunk.
-        chunk: Box<Chunk>,
-        /// Its payload, all of it.
-        payload: &'a [u8],
-    },
+    Whole(WholeChunk<'a>),
     /// The last chunk and its trailer section, as far as they came. Comes at
     /// the end of the body, also where the final empty line is missing.
     Last(Box<LastChunk>),

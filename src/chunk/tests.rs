@@ -150,10 +150,10 @@ fn tell(told: &mut Vec<Told>, step: Step<'_>, at: u64) {
         }
         Step::Token(ChunkToken::Missing { offset, len }) => Told::Missing(offset, len),
         Step::Token(ChunkToken::End(chunk)) => Told::End(chunk),
-        Step::Token(ChunkToken::Whole { chunk, payload }) => {
-            told.push(Told::Begin(chunk.index, chunk.offset, chunk.size));
-            told.push(Told::Payload(chunk.offset, payload.to_vec()));
-            Told::End(chunk)
+        Step::Token(ChunkToken::Whole(whole)) => {
+            told.push(Told::Begin(whole.index, whole.offset, whole.size()));
+            told.push(Told::Payload(whole.offset, whole.payload.to_vec()));
+            Told::End(whole.record())
         }
         Step::Token(ChunkToken::Last(last)) => Told::Last(last),
         Step::Lenient(lenience, stamp) => Told::Lenient(lenience, stamp.frame.get()),
@@ -536,18 +536,19 @@ fn a_chunk_that_one_piece_holds_is_told_at_once() {
     };
     let whole = tokens(&["5\r\nhello\r\n3;x\r\nyou\r\n2\r\n!\n\r\n0\r\n\r\n"], 2);
     let [
-        ChunkToken::Whole { chunk: first, payload: b"hello" },
+        ChunkToken::Whole(first @ WholeChunk { payload: b"hello", .. }),
         // Extensions are read octet by octet.
         ChunkToken::Begin { .. },
         ChunkToken::Payload { .. },
         ChunkToken::End(second),
-        ChunkToken::Whole { chunk: third, payload: b"!\n" },
+        ChunkToken::Whole(third @ WholeChunk { payload: b"!\n", .. }),
         ChunkToken::Last(_),
     ] = &whole[..]
     else {
         panic!("{whole:?}")
     };
     assert_eq!((first.index, second.index, third.index, third.offset, third.at), (1, 2, 3, 8, 20));
+    let [first, third] = [first.record(), third.record()];
     assert_eq!((&first.payload[..], &third.payload[..]), (&b"he"[..], &b"!\n"[..]));
     assert_eq!(first.trail[..], [run(10, 1)]);
     // Its last octet in another piece: token by token.

@@ -87,6 +87,11 @@ impl Kind {
         }
     }
 
+    /// Whether its events are JSON texts, which are UTF-8.
+    pub(crate) const fn is_json(self) -> bool {
+        matches!(self, Self::Watch | Self::Json | Self::Ndjson)
+    }
+
     /// Whether its events are Kubernetes watch events, in whatever encoding.
     #[must_use]
     pub const fn is_watch(self) -> bool {

@@ -249,18 +249,24 @@ impl Log {
             return Some(format!("begins {framing}{joined}"));
         }
         let received = self.open.get_mut(&key).expect("an event of a body that isn't open");
-        if let BodyEvent::Chunk(ChunkToken::Whole { payload, .. }) = &event {
-            *received += payload.len() as u64;
-        }
+        let event = match event {
+            BodyEvent::Chunk(ChunkToken::Whole(whole)) => {
+                *received += whole.size();
+                BodyEvent::Chunk(ChunkToken::End(whole.record()))
+            }
+            event => event,
+        };
         match event {
-            BodyEvent::Begin { .. } | BodyEvent::Chunk(ChunkToken::Begin { .. }) => None,
+            BodyEvent::Begin { .. } | BodyEvent::Chunk(ChunkToken::Begin { .. } | ChunkToken::Whole(_)) => {
+                None
+            }
             BodyEvent::Data(piece) | BodyEvent::Chunk(ChunkToken::Payload { piece, .. }) => {
                 *received += piece.bytes.len() as u64;
                 None
             }
             BodyEvent::Missing(Gap { len, .. }) => Some(format!("lacks {len}")),
             BodyEvent::Chunk(ChunkToken::Missing { len, .. }) => Some(format!("chunk lacks {len}")),
-            BodyEvent::Chunk(ChunkToken::End(chunk) | ChunkToken::Whole { chunk, .. }) => {
+            BodyEvent::Chunk(ChunkToken::End(chunk)) => {
                 let payload = chunk.payload.escape_ascii();
                 let mut line = format!("chunk {} {}/{} {payload}", chunk.index, chunk.received, chunk.size);
                 if chunk.unfinished {

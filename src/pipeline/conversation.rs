@@ -70,7 +70,7 @@ impl Conversation {
         item: StreamItem<'_>,
         known: &mut Known,
         options: &Options,
-        emit: &mut Emit<'_>,
+        emit: &mut dyn Emit,
     ) {
         match &item {
             StreamItem::Gap(_, gap) => self.talk.troubles().lost(gap.len, gap.noticed),
@@ -137,7 +137,7 @@ impl Talk {
         self.troubles.get_or_insert_default()
     }
 
-    fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut Emit<'_>) {
+    fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut dyn Emit) {
         match event {
             HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
             HttpEvent::Request { index, head } => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault};
+use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, WholeChunk};
 use crate::coding::Coding;
 use crate::hints::Evidence;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
@@ -152,7 +152,7 @@ impl Exchange {
         event: BodyEvent<'_>,
         known: &mut Known,
         options: &Options,
-        emit: &mut Emit<'_>,
+        emit: &mut dyn Emit,
     ) {
         match event {
             BodyEvent::Begin { framing, joined } => self.begin(side, framing, joined, known, options, emit),
@@ -168,6 +168,7 @@ impl Exchange {
                     self.message(side, step, options, emit);
                 }
             }
+            BodyEvent::Chunk(ChunkToken::Whole(whole)) => self.whole(side, &whole, options, emit),
             BodyEvent::Chunk(token) => self.token(side, token, options, emit),
             BodyEvent::End { end, stamp, reset, fault } => {
                 self.end(side, end, stamp, reset, fault, options, emit);
@@ -181,7 +182,7 @@ impl Exchange {
     }
 
     /// Takes what a WebSocket's reader has to tell.
-    fn message(&mut self, side: Side, step: websocket::Step<'_>, options: &Options, emit: &mut Emit<'_>) {
+    fn message(&mut self, side: Side, step: websocket::Step<'_>, options: &Options, emit: &mut dyn Emit) {
         match step {
             websocket::Step::Token(token) => self.token(side, token, options, emit),
             websocket::Step::Lost => {
@@ -200,7 +201,7 @@ impl Exchange {
     }
 
     /// Nothing more comes: the exchange's verdict.
-    pub(super) fn finish(mut self: Box<Self>, emit: &mut Emit<'_>) -> Shortfalls {
+    pub(super) fn finish(mut self: Box<Self>, emit: &mut dyn Emit) -> Shortfalls {
         self.announce(emit);
         let lost = self
             .response
@@ -222,7 +223,7 @@ impl Exchange {
             Some(Progress { body, .. }) => Some(body),
             None => None,
         };
-        emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
+        emit.emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
             head: self.head,
             request_body: self.request.map(|progress| progress.body).or(self.no_request_body),
             response_body,
@@ -252,7 +253,7 @@ impl Exchange {
         joined: Option<u64>,
         known: &mut Known,
         options: &Options,
-        emit: &mut Emit<'_>,
+        emit: &mut dyn Emit,
     ) {
         let body = Body {
             framing,
@@ -329,14 +330,38 @@ impl Exchange {
     }
 
     /// Tells of the exchange, once, when it is settled what it is.
-    fn announce(&mut self, emit: &mut Emit<'_>) {
+    fn announce(&mut self, emit: &mut dyn Emit) {
         if !self.announced {
             self.announced = true;
-            emit(Found::Exchange(Arc::clone(&self.head)));
+            emit.emit(Found::Exchange(Arc::clone(&self.head)));
         }
     }
 
-    fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut Emit<'_>) {
+    /// Takes a chunk that came at once.
+    #[inline]
+    fn whole(&mut self, side: Side, whole: &WholeChunk<'_>, options: &Options, emit: &mut dyn Emit) {
+        let Some(progress) = self.side(side) else { return };
+        if let Some(redactor) = &mut progress.redactor {
+            redactor.token(&ChunkToken::Whole(*whole), options.keep_payload);
+        }
+        progress.body.chunks += 1;
+        progress.body.size += whole.size();
+        progress.stopped_in = None;
+        let Some(mut judged) = progress.judge.whole(whole, || emit.spare()) else {
+            if progress.judge.has_found() {
+                self.take_judgements(side, options, emit);
+            }
+            return;
+        };
+        if let Some(redactor) = &mut progress.redactor {
+            redactor.chunk(&mut judged);
+        }
+        self.events += 1;
+        self.count(&judged, options);
+        emit.emit(Found::One(judged));
+    }
+
+    fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut dyn Emit) {
         let Some(progress) = self.side(side) else { return };
         if let Some(redactor) = &mut progress.redactor {
             redactor.token(&token, options.keep_payload);
@@ -349,12 +374,7 @@ impl Exchange {
                 }
                 progress.stopped_in = stopped_in(chunk);
             }
-            ChunkToken::Whole { chunk, .. } => {
-                progress.body.chunks += 1;
-                progress.body.size += chunk.size;
-                progress.stopped_in = None;
-            }
-            ChunkToken::Begin { .. } => progress.stopped_in = None,
+            ChunkToken::Begin { .. } | ChunkToken::Whole(_) => progress.stopped_in = None,
             ChunkToken::Payload { .. } | ChunkToken::Missing { .. } | ChunkToken::Last(_) => {}
         }
         // It holds nothing to judge.
@@ -372,7 +392,7 @@ impl Exchange {
         }
     }
 
-    fn take_judgements(&mut self, side: Side, options: &Options, emit: &mut Emit<'_>) {
+    fn take_judgements(&mut self, side: Side, options: &Options, emit: &mut dyn Emit) {
         while let Some(judgement) = self.side(side).and_then(|progress| progress.judge.poll()) {
             match judgement {
                 Judgement::Settled(watch) => {
@@ -383,7 +403,7 @@ impl Exchange {
                 }
                 Judgement::Event(event) => {
                     self.events += 1;
-                    emit(Found::Event(self.head.id, event));
+                    emit.emit(Found::Event(self.head.id, event));
                 }
                 Judgement::Chunk(mut judged) => {
                     if let Some(redactor) = self.side(side).and_then(|progress| progress.redactor.as_mut()) {
@@ -395,7 +415,22 @@ impl Exchange {
         }
     }
 
-    fn judged(&mut self, judged: Box<JudgedChunk>, options: &Options, emit: &mut Emit<'_>) {
+    fn judged(&mut self, judged: Box<JudgedChunk>, options: &Options, emit: &mut dyn Emit) {
+        self.count(&judged, options);
+        let chunk = &judged.chunk;
+        let fails = options.allow.fails(&judged.verdict);
+        let violation = ViolationCode::of(&judged.verdict).filter(|_| fails).map(|code| {
+            (code, judged.side, chunk.index, chunk.last.frame, message::chunk(&judged, self.head.expect))
+        });
+        emit.emit(Found::Chunk(judged));
+        if let Some((code, side, chunk, frame, message)) = violation {
+            self.violation(side, code, Some(chunk), Some(frame), message, emit);
+        }
+    }
+
+    /// Counts a judged chunk in.
+    #[inline]
+    fn count(&mut self, judged: &JudgedChunk, options: &Options) {
         let chunk = &judged.chunk;
         if options.keep_payload >= options.limits.payload && chunk.received > chunk.payload.len() as u64 {
             let cut = self.shortfalls.cut_payloads.get_or_insert((chunk.last.frame, 0));
@@ -408,16 +443,8 @@ impl Exchange {
             *self.tally.of(&judged.verdict) += 1;
             if options.explain && matches!(self.head.expect, Some(Expect::Kind(_))) {
                 let head = &self.head;
-                self.evidence.get_or_insert_with(|| Box::new(Evidence::new(Arc::clone(head)))).chunk(&judged);
+                self.evidence.get_or_insert_with(|| Box::new(Evidence::new(Arc::clone(head)))).chunk(judged);
             }
-        }
-        let fails = options.allow.fails(&judged.verdict);
-        let violation = ViolationCode::of(&judged.verdict).filter(|_| fails).map(|code| {
-            (code, judged.side, chunk.index, chunk.last.frame, message::chunk(&judged, self.head.expect))
-        });
-        emit(Found::Chunk(judged));
-        if let Some((code, side, chunk, frame, message)) = violation {
-            self.violation(side, code, Some(chunk), Some(frame), message, emit);
         }
     }
 
@@ -428,12 +455,12 @@ impl Exchange {
         chunk: Option<u64>,
         frame: Option<FrameNo>,
         message: String,
-        emit: &mut Emit<'_>,
+        emit: &mut dyn Emit,
     ) {
         self.violations += 1;
         let frame = frame.filter(|_| self.head.id.stream.is_some());
         let violation = Violation { exchange: self.head.id, side, code, chunk, frame, message };
-        emit(Found::Violation(Box::new(violation)));
+        emit.emit(Found::Violation(Box::new(violation)));
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -445,7 +472,7 @@ impl Exchange {
         reset: bool,
         fault: Option<FramingFault>,
         options: &Options,
-        emit: &mut Emit<'_>,
+        emit: &mut dyn Emit,
     ) {
         if let (Side::Request, Some(body)) = (side, &mut self.no_request_body) {
             (body.end, body.end_stamp, body.reset) = (end, stamp, reset);

@@ -18,6 +18,9 @@ pub(super) enum Found {
     Event(ExchangeId, Arc<Event>),
     /// See [`Finding::Chunk`].
     Chunk(Box<JudgedChunk>),
+    /// A chunk that holds one event and nothing else: both are to be told, the
+    /// event first.
+    One(Box<JudgedChunk>),
     /// See [`Finding::Violation`].
     Violation(Box<Violation>),
     /// See [`Finding::ExchangeEnd`].
@@ -29,18 +32,44 @@ pub(super) enum Found {
 }
 
 /// Takes what is found, in order.
-pub(super) type Emit<'e> = dyn FnMut(Found) + 'e;
+pub(super) trait Emit {
+    /// Takes the next thing that was found.
+    fn emit(&mut self, found: Found);
+
+    /// The record of a chunk with one event that was told, and that nobody needs
+    /// any more: the next one may be written over it. Most chunks are such, and
+    /// there are many small ones: they need no memory of their own.
+    fn spare(&mut self) -> Option<Box<JudgedChunk>>;
+}
+
+/// Takes what is found and keeps it.
+impl<F: FnMut(Found)> Emit for F {
+    fn emit(&mut self, found: Found) {
+        self(found);
+    }
+
+    fn spare(&mut self) -> Option<Box<JudgedChunk>> {
+        None
+    }
+}
 
 impl Found {
-    /// The finding that it is, if it is one.
-    pub(super) fn finding(&self) -> Option<Finding<'_>> {
-        Some(match self {
-            Self::Exchange(head) => Finding::Exchange(head),
-            Self::Event(id, event) => Finding::Event(*id, event),
-            Self::Chunk(judged) => Finding::Chunk(judged),
-            Self::Violation(violation) => Finding::Violation(violation),
-            Self::ExchangeEnd(end) => Finding::ExchangeEnd(end),
-            Self::UnderWay(_) | Self::Over(..) => return None,
-        })
+    /// Gives the findings that it is to `tell`.
+    #[inline]
+    pub(super) fn findings(&self, mut tell: impl FnMut(&Finding<'_>)) {
+        match self {
+            Self::One(judged) => {
+                if let Some(event) = judged.events.first() {
+                    tell(&Finding::Event(judged.exchange, event));
+                }
+                tell(&Finding::Chunk(judged));
+            }
+            Self::Exchange(head) => tell(&Finding::Exchange(head)),
+            Self::Event(id, event) => tell(&Finding::Event(*id, event)),
+            Self::Chunk(judged) => tell(&Finding::Chunk(judged)),
+            Self::Violation(violation) => tell(&Finding::Violation(violation)),
+            Self::ExchangeEnd(end) => tell(&Finding::ExchangeEnd(end)),
+            Self::UnderWay(_) | Self::Over(..) => {}
+        }
     }
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use crate::chunk::{Chunk, ChunkToken, Closing};
+use crate::chunk::{Chunk, ChunkToken, Closing, WholeChunk};
 use crate::coding::Coding;
 use crate::event::{EventItem, Framer, Kind, MaybeSummary, OpenItem};
 use crate::http::{BodyEnd, Side};
@@ -233,9 +233,104 @@ impl Judge {
             ChunkToken::Payload { offset, piece } => self.payload(offset, &piece.bytes),
             ChunkToken::Missing { .. } => self.missing(),
             ChunkToken::End(chunk) => self.end(chunk),
-            ChunkToken::Whole { chunk, payload } => self.whole(chunk, payload),
+            ChunkToken::Whole(whole) => {
+                self.begin(whole.index, whole.offset, whole.size());
+                self.payload(whole.offset, whole.payload);
+                self.end(whole.record());
+            }
             ChunkToken::Last(_) => {}
         }
+    }
+
+    /// Takes a chunk that came at once. Where it holds one event and nothing
+    /// else, as each should, all is known of it without any waiting, and it is
+    /// given back, judged; `spare` may give a record to write it in. Otherwise
+    /// this is the same as [`Self::push`].
+    #[inline]
+    pub(super) fn whole(
+        &mut self,
+        whole: &WholeChunk<'_>,
+        spare: impl FnOnce() -> Option<Box<JudgedChunk>>,
+    ) -> Option<Box<JudgedChunk>> {
+        let in_step = matches!(self.mode, Mode::InStep) && !self.skipping;
+        let plain = self.coded.is_none() && !self.grows && self.reserved.is_none();
+        if !(in_step && plain && self.waiting.is_empty() && self.found.is_empty()) {
+            self.push(ChunkToken::Whole(*whole));
+            return None;
+        }
+        let framer = framer(&mut self.framer, self.kind, self.summaries);
+        if framer.open().is_some() {
+            self.push(ChunkToken::Whole(*whole));
+            return None;
+        }
+        let (mut rest, mut offset) = (whole.payload, whole.offset);
+        match framer.read(&mut rest, &mut offset) {
+            Some(EventItem::Event { span, summary }) if self.kind.ends_with(rest) => {
+                self.at = whole.offset.saturating_add(whole.size());
+                Some(self.one(whole, &span, summary, spare()))
+            }
+            item => {
+                self.begin(whole.index, whole.offset, whole.size());
+                // What was read of it counts as read, its first item as found.
+                let read = whole.payload.len() - rest.len();
+                self.arrived(whole.payload.get(..read).unwrap_or_default());
+                if let Some(item) = item {
+                    self.item(item);
+                }
+                self.payload(offset, rest);
+                self.end(whole.record());
+                None
+            }
+        }
+    }
+
+    /// The record of a chunk that holds one event and nothing else, written over
+    /// another such record if there is one.
+    #[inline]
+    fn one(
+        &mut self,
+        whole: &WholeChunk<'_>,
+        span: &Range<u64>,
+        mut summary: MaybeSummary,
+        spare: Option<Box<JudgedChunk>>,
+    ) -> Box<JudgedChunk> {
+        if let Some(readable) = self.redact {
+            redact::summary(&mut summary, readable);
+        }
+        let (index, number) = (whole.index, self.next_event);
+        self.next_event += 1;
+        let (offset, size) = (span.start, span.end - span.start);
+        let found = Event { index: number, offset, size, first_chunk: index, last_chunk: index, summary };
+        // A JSON text was seen to be UTF-8 when it was read.
+        let is_utf8 = || self.kind.is_json() || std::str::from_utf8(whole.payload).is_ok();
+        let known_utf8 = self.check_utf8.then(is_utf8);
+        let Some(mut judged) = spare else {
+            return Box::new(JudgedChunk {
+                exchange: self.exchange,
+                side: self.side,
+                chunk: whole.record(),
+                decoded: None,
+                utf8: known_utf8,
+                verdict: Verdict::One,
+                events: smallvec![Arc::new(found)],
+                overlap: Overlap::ONE,
+                unresolved_event: None,
+            });
+        };
+        let JudgedChunk { exchange, side, chunk, decoded, utf8, verdict, events, overlap, unresolved_event } =
+            &mut *judged;
+        whole.record_over(chunk);
+        match events.as_mut_slice() {
+            // A report may have kept it.
+            [event] => match Arc::get_mut(event) {
+                Some(event) => *event = found,
+                None => *event = Arc::new(found),
+            },
+            _ => *events = smallvec![Arc::new(found)],
+        }
+        (*exchange, *side, *utf8) = (self.exchange, self.side, known_utf8);
+        (*decoded, *verdict, *overlap, *unresolved_event) = (None, Verdict::One, Overlap::ONE, None);
+        judged
     }
 
     /// The body is over.
@@ -307,8 +402,7 @@ impl Judge {
             Mode::InStep => false,
             Mode::Searching(_) | Mode::Guessing { .. } => true,
         };
-        let make = if self.summaries { Framer::new } else { Framer::without_summaries };
-        let framer = self.framer.get_or_insert_with(|| make(self.kind));
+        let framer = framer(&mut self.framer, self.kind, self.summaries);
         if self.skipping
             || framer.is_faulted()
             || (searching && (framer.open().is_none() || framer.is_hopeless()))
@@ -349,52 +443,6 @@ impl Judge {
             Some(coded) => coded.decoded(),
             None => offset.saturating_add(octets.len() as u64),
         };
-    }
-
-    /// Takes a chunk that came at once. Where it holds one event and nothing
-    /// else, as each should, all is known of it without any waiting.
-    fn whole(&mut self, chunk: Box<Chunk>, payload: &[u8]) {
-        let in_step = matches!(self.mode, Mode::InStep) && !self.skipping && self.waiting.is_empty();
-        let framer = self.framer.as_mut().filter(|framer| {
-            let plain = self.coded.is_none() && !self.grows && self.reserved.is_none();
-            in_step && plain && framer.open().is_none()
-        });
-        let Some(framer) = framer else {
-            self.begin(chunk.index, chunk.offset, chunk.size);
-            self.payload(chunk.offset, payload);
-            return self.end(chunk);
-        };
-        let (mut rest, mut offset) = (payload, chunk.offset);
-        match framer.read(&mut rest, &mut offset) {
-            Some(EventItem::Event { span, summary }) if self.kind.ends_with(rest) => {
-                self.at = chunk.offset.saturating_add(chunk.size);
-                let (index, number) = (chunk.index, self.next_event);
-                self.next_event += 1;
-                let event = self.tell(&span, number, index..=index, summary);
-                self.found.push_back(Judgement::Chunk(Box::new(JudgedChunk {
-                    exchange: self.exchange,
-                    side: self.side,
-                    utf8: self.check_utf8.then(|| std::str::from_utf8(payload).is_ok()),
-                    chunk,
-                    decoded: None,
-                    verdict: Verdict::One,
-                    overlap: Overlap { whole: 1, ..Overlap::default() },
-                    events: smallvec![event],
-                    unresolved_event: None,
-                })));
-            }
-            item => {
-                self.begin(chunk.index, chunk.offset, chunk.size);
-                // What was read of it counts as read, its first item as found.
-                let read = payload.len() - rest.len();
-                self.arrived(payload.get(..read).unwrap_or_default());
-                if let Some(item) = item {
-                    self.item(item);
-                }
-                self.payload(offset, rest);
-                self.end(chunk);
-            }
-        }
     }
 
     /// Reads octets of a body with codings.
@@ -715,6 +763,13 @@ impl Judge {
             self.waiting.pop_front();
         }
     }
+}
+
+/// The framer, made with the first chunk that it is to read.
+#[inline]
+fn framer(framer: &mut Option<Framer>, kind: Kind, summaries: bool) -> &mut Framer {
+    let make = if summaries { Framer::new } else { Framer::without_summaries };
+    framer.get_or_insert_with(|| make(kind))
 }
 
 /// What a chunk is found to be, all of which is known.

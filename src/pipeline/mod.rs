@@ -25,13 +25,14 @@ use crate::capture::{CaptureError, NothingYet};
 use crate::lint::Linter;
 use crate::packet::Segment;
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, LeftOut, Outcome, Report, Totals,
+    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, JudgedChunk, LeftOut, Outcome,
+    Report, Totals,
 };
 use crate::tcp::{Close, Direction, Piece, StreamItem};
 use crate::units::Stamp;
 
 use conversation::Conversation;
-use found::Found;
+use found::{Emit, Found};
 use known::Known;
 use options::Options;
 use problems::Problems;
@@ -112,9 +113,15 @@ struct Output<'a> {
     linter: Option<Box<Linter>>,
     totals: Totals,
     error: Option<io::Error>,
+    /// The record of a chunk that was told, to be written over.
+    spare: Option<Box<JudgedChunk>>,
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
+    fn new(report: &'a mut dyn Report, linter: Option<Box<Linter>>) -> Self {
+        Self { report, linter, totals: Totals::default(), error: None, spare: None }
+    }
+
     fn emit(&mut self, finding: &Finding<'_>) {
         let Some(linter) = &mut self.linter else { return self.pass_on(finding) };
         linter.finding(finding);
@@ -163,8 +170,13 @@ impl Output<'_> {
     }
 
     fn found(&mut self, found: &Found) {
-        if let Some(finding) = found.finding() {
-            self.emit(&finding);
+        found.findings(|finding| self.emit(finding));
+    }
+
+    /// Keeps what was told if it can be written over.
+    fn keep(&mut self, told: Found) {
+        if let Found::One(judged) = told {
+            self.spare = Some(judged);
         }
     }
 
@@ -173,6 +185,18 @@ impl Output<'_> {
             return Ok(());
         }
         self.error.take().map_or(Ok(()), |error| Err(AnalysisError::Report(error)))
+    }
+}
+
+/// Tells the report what is found.
+impl Emit for Output<'_> {
+    fn emit(&mut self, found: Found) {
+        self.found(&found);
+        self.keep(found);
+    }
+
+    fn spare(&mut self) -> Option<Box<JudgedChunk>> {
+        self.spare.take()
     }
 }
 
@@ -191,7 +215,7 @@ impl<'a> Analysis<'a> {
     /// An analysis that reports to `report`.
     pub fn new(options: &'a Options, report: &'a mut dyn Report) -> Self {
         let linter = options.lint.as_ref().map(|deny| Box::new(Linter::new(deny, &options.limits)));
-        Self { options, output: Output { report, linter, totals: Totals::default(), error: None } }
+        Self { options, output: Output::new(report, linter) }
     }
 
     /// Reads one capture, in one pass.
@@ -300,12 +324,7 @@ impl<'a> Analysis<'a> {
             let piece = Piece { at, bytes, stamp, released: stamp, segment_start: at == 0 };
             at += len as u64;
             let output = &mut self.output;
-            conversation.push(
-                StreamItem::Data(Direction::Backward, piece),
-                &mut known,
-                self.options,
-                &mut |found| output.found(&found),
-            );
+            conversation.push(StreamItem::Data(Direction::Backward, piece), &mut known, self.options, output);
             if self.options.follow {
                 if let Some(under_way) = conversation.under_way() {
                     output.tell(|report| report.under_way(&under_way));
@@ -319,9 +338,7 @@ impl<'a> Analysis<'a> {
             }
         }
         let output = &mut self.output;
-        conversation.push(StreamItem::Closed(Close::CaptureEnd), &mut known, self.options, &mut |found| {
-            output.found(&found)
-        });
+        conversation.push(StreamItem::Closed(Close::CaptureEnd), &mut known, self.options, output);
         if outcome.is_ok() && !conversation.understood() {
             // As curl writes the status line of either.
             outcome = Err(match start.as_slice() {

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::found::Found;
+use super::found::{Emit, Found};
 use super::options::Options;
 use super::problems::plural;
 use super::streams::{Ledger, Streams};
@@ -10,7 +10,7 @@ use super::threads::{self, Crew, LaneCell, Watched};
 use super::{AnalysisError, Output};
 use crate::capture::{CaptureFormat, CaptureReader, LinkType};
 use crate::packet::{self, Decoded, Decoder, Segment};
-use crate::report::{CaptureEnd, Format, LeftOut};
+use crate::report::{CaptureEnd, Format, JudgedChunk, LeftOut};
 use crate::tcp::{Reassembler, StreamItem};
 use crate::units::{FrameNo, StreamId, Timestamp};
 
@@ -94,7 +94,7 @@ impl Outlet<'_, '_> {
     ) {
         let share = threads::share(stream, streams.len());
         if let Some(streams) = streams.get_mut(share) {
-            streams.item(stream, item, options, &mut |found| self.found(&found));
+            streams.item(stream, item, options, self);
         }
     }
 
@@ -109,6 +109,18 @@ impl Outlet<'_, '_> {
 
     pub(super) fn check(&mut self) -> Result<(), AnalysisError> {
         self.output.check()
+    }
+}
+
+/// Tells what is found as it is found.
+impl Emit for Outlet<'_, '_> {
+    fn emit(&mut self, found: Found) {
+        self.found(&found);
+        self.output.keep(found);
+    }
+
+    fn spare(&mut self) -> Option<Box<JudgedChunk>> {
+        self.output.spare()
     }
 }
 

@@ -56,7 +56,7 @@ impl Streams {
         stream: StreamId,
         item: StreamItem<'_>,
         options: &Options,
-        emit: &mut Emit<'_>,
+        emit: &mut dyn Emit,
     ) {
         match item {
             StreamItem::Open(opening) => {
@@ -75,7 +75,7 @@ impl Streams {
                     conversation.push(item, &mut self.known, options, emit);
                     self.left_out.exchanges += conversation.left_out();
                     if let Some(remains) = conversation.remains() {
-                        emit(Found::Over(stream, Box::new(remains)));
+                        emit.emit(Found::Over(stream, Box::new(remains)));
                     }
                 }
             }
@@ -92,7 +92,7 @@ impl Streams {
                     if options.follow
                         && let Some(under_way) = conversation.under_way()
                     {
-                        emit(Found::UnderWay(Box::new(under_way)));
+                        emit.emit(Found::UnderWay(Box::new(under_way)));
                     }
                 }
             }

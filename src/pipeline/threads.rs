@@ -60,7 +60,7 @@ const OCTETS_AN_ITEM: usize = 256;
 
 /// Findings that a batch is to yield at most, as far as that can be foretold:
 /// what was found in it is still in the processor's cache when it is told.
-const FINDINGS: usize = 2048;
+const FINDINGS: usize = 1024;
 
 /// The smallest part of a full batch that one is made for what it may yield.
 const LEAST: usize = 8;
@@ -635,7 +635,7 @@ mod tests {
     use super::*;
     use crate::pipeline::Output;
     use crate::pipeline::streams::Ledger;
-    use crate::report::{Conclusion, Finding, Report, Totals};
+    use crate::report::{Conclusion, Finding, Report};
     use crate::tcp::Close;
 
     struct Nobody;
@@ -661,10 +661,8 @@ mod tests {
     #[test]
     fn a_share_takes_its_parts_one_after_the_other_and_the_oldest_goes_first() {
         let options = Options { threads: 2, ..Options::default() };
-        let (crew, mut output) = (
-            crew(&options),
-            Output { report: &mut Nobody, linter: None, totals: Totals::default(), error: None },
-        );
+        let (crew, mut nobody) = (crew(&options), Nobody);
+        let mut output = Output::new(&mut nobody, None);
         let mut ledger = Ledger::new();
         let mut lane = Lane::new(&crew, Outlet { ledger: &mut ledger, output: &mut output });
         for streams in [&[0, 1][..], &[1, 2], &[0, 8]] {
@@ -691,10 +689,8 @@ mod tests {
     #[test]
     fn a_panic_of_a_worker_ends_the_wait_for_what_it_had() {
         let options = Options { threads: 2, ..Options::default() };
-        let (crew, mut output) = (
-            crew(&options),
-            Output { report: &mut Nobody, linter: None, totals: Totals::default(), error: None },
-        );
+        let (crew, mut nobody) = (crew(&options), Nobody);
+        let mut output = Output::new(&mut nobody, None);
         let mut ledger = Ledger::new();
         let mut lane = Lane::new(&crew, Outlet { ledger: &mut ledger, output: &mut output });
         lane.item(StreamId(0), closed());

@@ -450,9 +450,9 @@ impl Body {
         match token {
             ChunkToken::Begin { offset, .. } => self.begin(*offset, kept),
             ChunkToken::Payload { offset, piece } => self.read(*offset, &piece.bytes),
-            ChunkToken::Whole { chunk, payload } => {
-                self.begin(chunk.offset, kept);
-                self.read(chunk.offset, payload);
+            ChunkToken::Whole(whole) => {
+                self.begin(whole.offset, kept);
+                self.read(whole.offset, whole.payload);
             }
             ChunkToken::Missing { offset, .. } => self.lost(*offset),
             ChunkToken::End(_) | ChunkToken::Last(_) => {}

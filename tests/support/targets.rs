@@ -295,11 +295,11 @@ impl Told {
             ChunkToken::Payload { offset, piece } => {
                 self.data(format!("{what} payload {:?}", piece.stamp), *offset, &piece.bytes);
             }
-            ChunkToken::Whole { chunk, payload } => {
-                let (index, offset, size) = (chunk.index, chunk.offset, chunk.size);
+            ChunkToken::Whole(whole) => {
+                let (index, offset, size) = (whole.index, whole.offset, whole.size());
                 self.token(what, &ChunkToken::Begin { index, offset, size });
-                self.data(format!("{what} payload {:?}", chunk.first), offset, payload);
-                self.token(what, &ChunkToken::End(chunk.clone()));
+                self.data(format!("{what} payload {:?}", whole.stamp), offset, whole.payload);
+                self.token(what, &ChunkToken::End(whole.record()));
             }
             other => self.line(format!("{what} {other:?}")),
         }
@@ -429,9 +429,12 @@ pub fn chunk(octets: &[u8]) {
             while let Some(step) = decoder.read(&mut piece) {
                 match step {
                     chunk::Step::Token(token) => {
-                        if let ChunkToken::End(chunk) | ChunkToken::Whole { chunk, .. } = &token
-                            && chunk.closing == Closing::CrLf
-                        {
+                        let record = match &token {
+                            ChunkToken::End(chunk) => Some(chunk.clone()),
+                            ChunkToken::Whole(whole) => Some(whole.record()),
+                            _ => None,
+                        };
+                        if let Some(chunk) = record.filter(|chunk| chunk.closing == Closing::CrLf) {
                             let at = usize::try_from(chunk.at).unwrap() + chunk.size_line.len();
                             let kept = chunk.payload.len();
                             assert_eq!(chunk.payload, octets[at..at + kept]);
