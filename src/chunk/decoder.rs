@@ -299,6 +299,7 @@ impl Decoder {
 
     /// The next chunk, if the piece holds all of it and nothing in its framing
     /// is out of the ordinary.
+    #[inline(always)]
     fn whole<'a>(&mut self, piece: &mut Piece<'a>) -> Option<ChunkToken<'a>> {
         let (State::Size(line), Cow::Borrowed(octets)) = (&self.state, &piece.bytes) else {
             return None;
@@ -306,14 +307,12 @@ impl Decoder {
         let (size, count) = line.plain(octets).filter(|(size, _)| *size > 0)?;
         let (size_line, behind) = octets.split_at_checked(count)?;
         let (payload, closing) = behind.split_at_checked(usize::try_from(size).ok()?)?;
-        if !closing.starts_with(b"\r\n") {
-            return None;
-        }
+        let (_, rest) = closing.split_first_chunk().filter(|(closing, _)| *closing == b"\r\n")?;
         self.index = self.index.saturating_add(1);
         let (index, offset, keep) = (self.index, self.offset, self.keep_payload);
         let whole = WholeChunk { index, offset, at: piece.at, stamp: piece.stamp, size_line, payload, keep };
         self.offset = offset.saturating_add(size);
-        pieces::skip(piece, count + payload.len() + 2);
+        pieces::skip_to(piece, rest);
         Some(ChunkToken::Whole(whole))
     }
 

@@ -40,6 +40,15 @@ pub(crate) fn skip(piece: &mut Piece<'_>, count: usize) {
     moved(piece, count);
 }
 
+/// Drops the octets of a borrowed piece up to `rest`, which are those at its end.
+#[inline]
+pub(crate) fn skip_to<'a>(piece: &mut Piece<'a>, rest: &'a [u8]) {
+    let count = piece.bytes.len().saturating_sub(rest.len());
+    piece.bytes = Cow::Borrowed(rest);
+    moved(piece, count);
+}
+
+#[inline]
 fn moved(piece: &mut Piece<'_>, count: usize) {
     piece.at = piece.at.saturating_add(count as u64);
     piece.segment_start &= count == 0;

@@ -85,6 +85,7 @@ impl SizeLine {
 
     /// Reads the whole line at once, if it is all there and has nothing but
     /// digits and CRLF, as nearly all have: the size, and how long the line is.
+    #[inline]
     pub(crate) fn plain(&self, octets: &[u8]) -> Option<(u64, usize)> {
         if self.len > 0 {
             return None;

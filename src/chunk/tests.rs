@@ -548,9 +548,18 @@ fn a_chunk_that_one_piece_holds_is_told_at_once() {
         panic!("{whole:?}")
     };
     assert_eq!((first.index, second.index, third.index, third.offset, third.at), (1, 2, 3, 8, 20));
-    let [first, third] = [first.record(), third.record()];
+    let wholes = [first, third];
+    let [first, third] = wholes.map(WholeChunk::record);
     assert_eq!((&first.payload[..], &third.payload[..]), (&b"he"[..], &b"!\n"[..]));
     assert_eq!(first.trail[..], [run(10, 1)]);
+    // A record is the same whatever it is written over.
+    for other in [&first, &third, second] {
+        for (chunk, record) in [(&wholes[0], &first), (&wholes[1], &third)] {
+            let mut written = other.clone();
+            chunk.record_over(&mut written);
+            assert_eq!(&written, record);
+        }
+    }
     // Its last octet in another piece: token by token.
     let cut = tokens(&["5\r\nhello\r", "\n"], 2);
     assert!(

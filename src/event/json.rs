@@ -200,12 +200,18 @@ impl Recogniser {
         }
     }
 
-    /// Goes on where another one is, between two tokens.
-    pub(super) fn recall(&mut self, other: &Self) {
+    /// Whether another one can go on from here: between two tokens, and not
+    /// deep within the text.
+    pub(super) fn is_memorable(&self) -> bool {
+        matches!(self.state, State::Value | State::FirstName) && self.nesting.outer.is_empty()
+    }
+
+    /// Goes on where another one is, which is memorable; this one awaits a text.
+    #[inline(always)]
+    pub(super) const fn recall(&mut self, other: &Self) {
         self.state = other.state;
         self.nesting.depth = other.nesting.depth;
         self.nesting.word = other.nesting.word;
-        self.nesting.outer.clone_from(&other.nesting.outer);
     }
 
     /// Whether the octets that were read are a text if none follow: a number
@@ -228,7 +234,7 @@ impl Recogniser {
             *rest = &[];
             return Step::Open;
         }
-        self.read_on(rest, at, listener)
+        self.read_behind(0, rest, at, listener)
     }
 
     /// Whether a string that isn't told goes on with plain octets alone.
@@ -240,9 +246,16 @@ impl Recogniser {
             && !octets.iter().any(|octet| scan::is_special(*octet))
     }
 
+    /// The same, where the first `known` octets of `rest` have been read.
     #[inline(never)]
-    fn read_on<L: Listener>(&mut self, rest: &mut &[u8], at: u64, listener: &mut L) -> Step {
-        let mut scan = Scan::new(rest);
+    pub(super) fn read_behind<L: Listener>(
+        &mut self,
+        known: usize,
+        rest: &mut &[u8],
+        at: u64,
+        listener: &mut L,
+    ) -> Step {
+        let mut scan = Scan::behind(rest, known);
         let mut state = self.state;
         // The state lives in locals here and is stored at the end of the slice.
         let step = loop {

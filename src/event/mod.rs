@@ -132,6 +132,47 @@ pub struct Summary {
     pub data: Option<SmolStr>,
 }
 
+impl Summary {
+    /// Copies it over another one: mostly both have much in common, and nothing
+    /// of it has memory of its own.
+    fn write_over(&self, other: &mut Self) {
+        let Self {
+            event_type,
+            api_version,
+            kind,
+            namespace,
+            name,
+            resource_version,
+            created,
+            reason,
+            message,
+            initial_events_end,
+            id,
+            data,
+        } = self;
+        write_over(event_type, &mut other.event_type);
+        write_over(api_version, &mut other.api_version);
+        write_over(kind, &mut other.kind);
+        write_over(namespace, &mut other.namespace);
+        write_over(name, &mut other.name);
+        write_over(resource_version, &mut other.resource_version);
+        write_over(reason, &mut other.reason);
+        write_over(message, &mut other.message);
+        write_over(id, &mut other.id);
+        write_over(data, &mut other.data);
+        other.created = *created;
+        other.initial_events_end = *initial_events_end;
+    }
+}
+
+/// Copies one of its texts over another one, unless both are unknown, as most are.
+#[inline(always)]
+fn write_over(from: &Option<SmolStr>, to: &mut Option<SmolStr>) {
+    if from.is_some() || to.is_some() {
+        to.clone_from(from);
+    }
+}
+
 /// A [`Summary`] to read, or none where nobody asked for one: that reads as one
 /// of which nothing is known, and takes no memory.
 #[derive(Debug, Clone, Default)]
@@ -299,8 +340,17 @@ impl Framer {
         }
     }
 
+    /// Takes the summary of an event that was told and that nobody needs any
+    /// more: another one may be written over it, so that it takes no new memory.
+    pub(crate) fn reuse(&mut self, summary: MaybeSummary) {
+        if let Machine::Watch(texts) = &mut self.machine {
+            texts.reuse(summary);
+        }
+    }
+
     /// The item that has begun but isn't whole.
     #[must_use]
+    #[inline]
     pub fn open(&self) -> Option<OpenItem> {
         match &self.machine {
             Machine::Watch(texts) => texts.open(),

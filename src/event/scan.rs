@@ -25,8 +25,14 @@ pub(super) struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     /// The beginning of a slice.
+    #[cfg(test)]
     pub(super) const fn new(octets: &'a [u8]) -> Self {
-        Self { octets, at: 0, block: 0, marks: 0 }
+        Self::behind(octets, 0)
+    }
+
+    /// A place in a slice with so many octets before it, which must be there.
+    pub(super) const fn behind(octets: &'a [u8], at: usize) -> Self {
+        Self { octets, at, block: at, marks: 0 }
     }
 
     /// How many octets lie before the place.

@@ -28,9 +28,9 @@ pub(super) trait Subject: Listener {
     /// The text is whole.
     fn whole(&mut self, span: Range<u64>) -> EventItem;
 
-    /// How many of the first octets of the text at hand are like those of many
-    /// others, as far as can be told.
-    fn common_length(&self) -> Option<usize>;
+    /// How many of a text's first octets are like those of many others, as far
+    /// as can be told. `front` is what there is of it to look at.
+    fn common_length(front: &[u8]) -> Option<usize>;
 
     /// One that gathers the same, and knows nothing yet.
     fn fresh(&self) -> Self;
@@ -38,9 +38,12 @@ pub(super) trait Subject: Listener {
     /// Whether what is gathered is something that another one can take over.
     fn is_memorable(&self) -> bool;
 
-    /// Takes over what another one, which is memorable, gathered from the same
-    /// octets, but for their place.
-    fn recall(&mut self, other: &Self);
+    /// A text begins at an offset with the octets that another one, which is
+    /// memorable, has read: takes over what that gathered.
+    fn recall(&mut self, start: u64, other: &Self);
+
+    /// Takes a summary that nobody needs any more, to write another one in.
+    fn reuse(&mut self, _: MaybeSummary) {}
 }
 
 /// The framer of a row of texts.
@@ -55,9 +58,9 @@ pub(super) struct Texts<S> {
 }
 
 /// How texts of the row begin, and where that leads: watch events of one body
-/// differ in what stands behind `"metadata":{`, and mostly not before. Octets
-/// that were read once lead to the same state again, so they are compared as a
-/// whole, and not read.
+/// differ in what stands behind `"metadata":{"name":`, and mostly not before.
+/// Octets that were read once lead to the same state again, so they are compared
+/// as a whole, and not read.
 #[derive(Debug)]
 struct Beginnings<S> {
     known: Vec<Beginning<S>>,
@@ -83,23 +86,25 @@ impl<S: Subject> Beginnings<S> {
     const LONGEST: usize = 192;
 
     /// The one that a text begins with which goes on behind it.
+    #[inline]
     fn of(&self, text: &[u8]) -> Option<&Beginning<S>> {
         self.known.iter().find(|known| text.len() > known.octets.len() && text.starts_with(&known.octets))
     }
 
-    /// Learns how a text begins that `subject` is reading, or has read.
+    /// Learns how a text begins that one like `subject` is to read.
     #[inline(never)]
     fn learn(&mut self, text: &[u8], subject: &S) {
         self.seen += 1;
         if self.seen <= Self::FEW || self.known.len() == Self::MOST {
             return;
         }
-        let length = subject.common_length().filter(|length| *length <= Self::LONGEST);
-        let Some(octets) = length.and_then(|length| text.get(..length)) else { return };
+        let front = text.get(..Self::LONGEST).unwrap_or(text);
+        let Some(octets) = S::common_length(front).and_then(|length| front.get(..length)) else { return };
         let mut subject = subject.fresh();
         let mut recogniser = Recogniser::new();
         subject.begin(0);
-        if recogniser.read(&mut &*octets, 0, &mut subject) == Step::Open && subject.is_memorable() {
+        let step = recogniser.read(&mut &*octets, 0, &mut subject);
+        if step == Step::Open && recogniser.is_memorable() && subject.is_memorable() {
             self.known.push(Beginning { octets: octets.into(), recogniser, subject });
         }
     }
@@ -160,6 +165,7 @@ impl<S: Subject> Texts<S> {
         Self { recogniser: Recogniser::new(), subject, place: Place::Between, amid: None, beginnings }
     }
 
+    #[inline]
     pub(super) fn read(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
         if self.amid.is_some() {
             return self.read_amid(octets, offset);
@@ -204,9 +210,10 @@ impl<S: Subject> Texts<S> {
         }
     }
 
+    #[inline]
     fn read_text(&mut self, octets: &mut &[u8], offset: &mut u64) -> Option<EventItem> {
-        // What the slice has of a text that begins in it otherwise than known ones.
-        let mut unknown = None;
+        // How many octets are known of a text that begins in the slice.
+        let mut known = 0;
         let start = match self.place {
             Place::Faulted => {
                 super::swallow(octets, offset);
@@ -220,26 +227,27 @@ impl<S: Subject> Texts<S> {
                 if octets.is_empty() {
                     return None;
                 }
-                self.subject.begin(*offset);
-                let start = *offset;
                 if let Some(beginning) = self.beginnings.of(octets) {
                     self.recogniser.recall(&beginning.recogniser);
-                    self.subject.recall(&beginning.subject);
-                    super::advance(octets, offset, beginning.octets.len());
-                } else if self.beginnings.seen < Beginnings::<S>::ENOUGH {
-                    unknown = Some(*octets);
+                    self.subject.recall(*offset, &beginning.subject);
+                    known = beginning.octets.len();
+                } else {
+                    self.subject.begin(*offset);
+                    if self.beginnings.seen < Beginnings::<S>::ENOUGH {
+                        self.beginnings.learn(octets, &self.subject);
+                    }
                 }
-                start
+                *offset
             }
         };
         let slice = *octets;
-        let step = self.recogniser.read(octets, *offset, &mut self.subject);
+        let step = match known {
+            0 => self.recogniser.read(octets, *offset, &mut self.subject),
+            _ => self.recogniser.read_behind(known, octets, *offset, &mut self.subject),
+        };
         let read = slice.len() - octets.len();
         *offset = offset.saturating_add(read as u64);
         self.subject.octets(slice.get(..read).unwrap_or_default());
-        if let Some(text) = unknown {
-            self.beginnings.learn(text, &self.subject);
-        }
         match step {
             Step::Open => {
                 self.place = Place::Inside { start, read_to: *offset };
@@ -256,6 +264,7 @@ impl<S: Subject> Texts<S> {
         }
     }
 
+    #[inline]
     pub(super) fn open(&self) -> Option<OpenItem> {
         if let Some((span, _)) = self.amid.as_ref().and_then(|amid| amid.held.as_ref()) {
             let Range { start, end } = *span;
@@ -271,6 +280,11 @@ impl<S: Subject> Texts<S> {
             end: u64::MAX,
             undecided: self.recogniser.ends_here(),
         })
+    }
+
+    /// Takes a summary to write another one in.
+    pub(super) fn reuse(&mut self, summary: MaybeSummary) {
+        self.subject.reuse(summary);
     }
 
     pub(super) fn resume(&mut self) {
@@ -343,7 +357,7 @@ impl Subject for AnyText {
         EventItem::Event { span, summary }
     }
 
-    fn common_length(&self) -> Option<usize> {
+    fn common_length(_: &[u8]) -> Option<usize> {
         None
     }
 
@@ -355,7 +369,7 @@ impl Subject for AnyText {
         false
     }
 
-    fn recall(&mut self, _: &Self) {}
+    fn recall(&mut self, _: u64, _: &Self) {}
 }
 
 /// It doesn't care for members.

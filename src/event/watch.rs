@@ -14,9 +14,10 @@
 
 use std::ops::Range;
 
+use memchr::memchr;
 use smol_str::SmolStr;
 
-use super::json::{Listener, Shape};
+use super::json::{Listener, Recogniser, Shape};
 use super::kept::Literal;
 use super::string::{decode, plain as plain_text};
 use super::texts::Subject;
@@ -56,6 +57,8 @@ pub(super) struct WatchEvent {
     summarises: bool,
     /// Made with the first member that it shows.
     summary: MaybeSummary,
+    /// One to write over.
+    spare: MaybeSummary,
     /// Texts that most events have in common with the one before.
     common: Common,
     /// What is known of a table's rows.
@@ -168,6 +171,7 @@ impl WatchEvent {
             opened: 0,
             summarises,
             summary: MaybeSummary::default(),
+            spare: MaybeSummary::default(),
             common: Common::default(),
             rows: None,
         }
@@ -359,8 +363,19 @@ impl Subject for WatchEvent {
         EventItem::Event { span, summary }
     }
 
-    fn common_length(&self) -> Option<usize> {
-        usize::try_from(self.opened.checked_sub(self.start)?).ok()
+    /// As far as behind the first name in `object.metadata`, or in `object` where
+    /// that comes before or there is none.
+    fn common_length(front: &[u8]) -> Option<usize> {
+        let mut scout = Self::new(true);
+        scout.begin(0);
+        Recogniser::new().read(&mut &*front, 0, &mut scout);
+        let opened = usize::try_from(scout.opened).ok().filter(|opened| *opened > 0)?;
+        let name = front.get(opened..)?.strip_prefix(b"\"").and_then(|name| {
+            let length = memchr(b'"', name)?;
+            (name.get(length + 1) == Some(&b':')).then_some(length)
+        });
+        // With the quotation marks and the colon.
+        Some(opened + name.map_or(0, |length| length + 3))
     }
 
     fn fresh(&self) -> Self {
@@ -371,14 +386,29 @@ impl Subject for WatchEvent {
         self.recognised() && self.rows.is_none()
     }
 
-    fn recall(&mut self, other: &Self) {
+    fn recall(&mut self, start: u64, other: &Self) {
+        self.literal.clear();
+        self.rows = None;
+        self.start = start;
         self.depth = other.depth;
         self.member = other.member;
         self.named = other.named;
         self.shape = other.shape;
-        self.kind = other.kind.clone();
+        if let Type::Known(kind) = other.kind {
+            self.kind = Type::Known(kind);
+        }
         self.object = other.object;
-        self.summary = other.summary.clone();
+        self.summary = match (self.spare.0.take(), &other.summary.0) {
+            (Some(mut spare), Some(summary)) => {
+                summary.write_over(&mut spare);
+                MaybeSummary(Some(spare))
+            }
+            (_, summary) => MaybeSummary(summary.clone()),
+        };
+    }
+
+    fn reuse(&mut self, summary: MaybeSummary) {
+        self.spare = summary;
     }
 }
 

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use smallvec::SmallVec;
 
-use crate::http::{Connection, HttpEvent, Protocol};
+use crate::chunk::ChunkToken;
+use crate::http::{BodyEvent, Connection, HttpEvent, Protocol};
 use crate::report::{ExchangeHead, ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
@@ -139,6 +140,12 @@ impl Talk {
 
     fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut dyn Emit) {
         match event {
+            // As most are.
+            HttpEvent::Body { index, side, event: BodyEvent::Chunk(ChunkToken::Whole(whole)) } => {
+                if let Some(exchange) = self.exchange(index, options) {
+                    exchange.whole(side, &whole, options, emit);
+                }
+            }
             HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
             HttpEvent::Request { index, head } => {
                 self.understood = true;
@@ -196,11 +203,13 @@ impl Talk {
 
     /// The exchange of that index; one whose request wasn't seen begins here.
     fn exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
-        let last = self.exchanges.len().saturating_sub(1);
         // Mostly there is one.
-        let is_last = self.exchanges.last().is_some_and(|(i, _)| *i == index);
-        let found = if is_last { Some(last) } else { self.exchanges.iter().position(|(i, _)| *i == index) };
-        let place = match found {
+        if let [(only, _)] = self.exchanges.as_slice()
+            && *only == index
+        {
+            return self.exchanges.first_mut().and_then(|(_, exchange)| exchange.as_deref_mut());
+        }
+        let place = match self.exchanges.iter().position(|(i, _)| *i == index) {
             Some(place) => place,
             None => {
                 let selected = options.filters.selects_target(None);

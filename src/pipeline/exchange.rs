@@ -338,8 +338,13 @@ impl Exchange {
     }
 
     /// Takes a chunk that came at once.
-    #[inline]
-    fn whole(&mut self, side: Side, whole: &WholeChunk<'_>, options: &Options, emit: &mut dyn Emit) {
+    pub(super) fn whole(
+        &mut self,
+        side: Side,
+        whole: &WholeChunk<'_>,
+        options: &Options,
+        emit: &mut dyn Emit,
+    ) {
         let Some(progress) = self.side(side) else { return };
         if let Some(redactor) = &mut progress.redactor {
             redactor.token(&ChunkToken::Whole(*whole), options.keep_payload);
@@ -429,7 +434,7 @@ impl Exchange {
     }
 
     /// Counts a judged chunk in.
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, judged: &JudgedChunk, options: &Options) {
         let chunk = &judged.chunk;
         if options.keep_payload >= options.limits.payload && chunk.received > chunk.payload.len() as u64 {

@@ -263,11 +263,18 @@ impl Judge {
             self.push(ChunkToken::Whole(*whole));
             return None;
         }
+        let mut spare = spare();
+        if self.summaries
+            && let Some([event]) = spare.as_mut().map(|judged| judged.events.as_mut_slice())
+            && let Some(event) = Arc::get_mut(event)
+        {
+            framer.reuse(mem::take(&mut event.summary));
+        }
         let (mut rest, mut offset) = (whole.payload, whole.offset);
         match framer.read(&mut rest, &mut offset) {
             Some(EventItem::Event { span, summary }) if self.kind.ends_with(rest) => {
                 self.at = whole.offset.saturating_add(whole.size());
-                Some(self.one(whole, &span, summary, spare()))
+                Some(self.one(whole, &span, summary, spare))
             }
             item => {
                 self.begin(whole.index, whole.offset, whole.size());

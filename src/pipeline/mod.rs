@@ -122,8 +122,17 @@ impl<'a> Output<'a> {
         Self { report, linter, totals: Totals::default(), error: None, spare: None }
     }
 
+    #[inline]
     fn emit(&mut self, finding: &Finding<'_>) {
-        let Some(linter) = &mut self.linter else { return self.pass_on(finding) };
+        if self.linter.is_none() {
+            return self.pass_on(finding);
+        }
+        self.lint(finding);
+    }
+
+    /// Passes a finding on, and what it is found to lack in a watch's story.
+    fn lint(&mut self, finding: &Finding<'_>) {
+        let Some(linter) = &mut self.linter else { return };
         linter.finding(finding);
         let found = linter.take();
         let Finding::ExchangeEnd(end) = finding else {
