@@ -177,8 +177,8 @@ impl Decoder {
                     if piece.bytes.is_empty() {
                         return None;
                     }
-                    if let Some(token) = self.whole(piece) {
-                        return Some(Step::Token(token));
+                    if let Some(whole) = self.whole(piece) {
+                        return Some(Step::Token(ChunkToken::Whole(whole)));
                     }
                     if let Some(step) = self.size_line(piece) {
                         return Some(step);
@@ -297,13 +297,17 @@ impl Decoder {
         }
     }
 
-    /// The next chunk, if the piece holds all of it and nothing in its framing
-    /// is out of the ordinary.
-    #[inline(always)]
-    fn whole<'a>(&mut self, piece: &mut Piece<'a>) -> Option<ChunkToken<'a>> {
+    /// Takes the next chunk off the front of a piece, if the piece holds all of
+    /// it and nothing in its framing is out of the ordinary: what [`Self::read`]
+    /// would tell next. `None` says nothing.
+    #[inline]
+    pub(crate) fn whole<'a>(&mut self, piece: &mut Piece<'a>) -> Option<WholeChunk<'a>> {
         let (State::Size(line), Cow::Borrowed(octets)) = (&self.state, &piece.bytes) else {
             return None;
         };
+        if !self.remarks.is_empty() {
+            return None;
+        }
         let (size, count) = line.plain(octets).filter(|(size, _)| *size > 0)?;
         let (size_line, behind) = octets.split_at_checked(count)?;
         let (payload, closing) = behind.split_at_checked(usize::try_from(size).ok()?)?;
@@ -313,7 +317,7 @@ impl Decoder {
         let whole = WholeChunk { index, offset, at: piece.at, stamp: piece.stamp, size_line, payload, keep };
         self.offset = offset.saturating_add(size);
         pieces::skip_to(piece, rest);
-        Some(ChunkToken::Whole(whole))
+        Some(whole)
     }
 
     fn size_line<'a>(&mut self, piece: &mut Piece<'a>) -> Option<Step<'a>> {

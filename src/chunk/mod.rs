@@ -230,8 +230,11 @@ impl WholeChunk<'_> {
             [run] => *run = self.run(),
             _ => *trail = smallvec![self.run()],
         }
-        payload.clear();
-        payload.extend_from_slice(self.kept());
+        // Mostly nothing is kept.
+        if !(payload.is_empty() && self.keep == 0) {
+            payload.clear();
+            payload.extend_from_slice(self.kept());
+        }
         (*index, *offset, *at) = (self.index, self.offset, self.at);
         (*size, *received) = (self.size(), self.size());
         (*closing, *unfinished, *message) = (Closing::CrLf, false, None);

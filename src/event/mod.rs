@@ -194,6 +194,7 @@ impl From<Summary> for MaybeSummary {
 impl Deref for MaybeSummary {
     type Target = Summary;
 
+    #[inline]
     fn deref(&self) -> &Summary {
         static NOTHING: Summary = Summary {
             event_type: None,

@@ -175,16 +175,19 @@ impl Evidence {
         if judged.side != Side::Response || chunk.unfinished {
             return;
         }
+        let one = matches!(judged.verdict, Verdict::One);
         let misaligned = matches!(judged.verdict, Verdict::Several | Verdict::Part | Verdict::Mixed);
-        let checked = misaligned || judged.verdict == Verdict::One;
         if misaligned {
             self.misaligned.add(chunk.index);
         }
         if chunk.message.is_none() {
             self.spelling(&chunk.size_line);
         }
-        if checked {
+        if one || misaligned {
             self.largest = self.largest.max(chunk.size);
+        }
+        // One behind one, as most are, tells nothing of cuts.
+        if misaligned || (one && self.cutting) {
             self.cut(judged);
         }
         self.times(judged, misaligned);
@@ -223,9 +226,13 @@ impl Evidence {
     /// How the size in a size line is written.
     fn spelling(&mut self, line: &[u8]) {
         let (mut upper, mut lower) = (false, false);
-        for digit in line.iter().take_while(|octet| octet.is_ascii_hexdigit()) {
-            upper |= digit.is_ascii_uppercase();
-            lower |= digit.is_ascii_lowercase();
+        for octet in line {
+            match octet {
+                b'0'..=b'9' => {}
+                b'a'..=b'f' => lower = true,
+                b'A'..=b'F' => upper = true,
+                _ => break,
+            }
         }
         self.upper += u64::from(upper);
         self.lower += u64::from(lower);
@@ -299,26 +306,21 @@ impl Evidence {
         let chunk = &judged.chunk;
         let ended = || judged.events.iter().filter(|event| event.last_chunk == chunk.index);
         let events = ended().count() as u64;
-        if let Some(first) = chunk.first.at
-            && self.pace.pauses_before(first)
-        {
-            self.initial.over = true;
+        if !self.initial.over {
+            self.existed_already(judged, events, misaligned);
         }
-        self.initial.chunk(judged, events, misaligned);
         let (Some(first), Some(last)) = (chunk.first.at, chunk.last.at) else { return };
-        let near = self.run.end.is_some_and(|end| first.nanos_since(end) <= BURST_GAP_NANOS);
-        if !near {
-            self.end_run();
-            self.run.start = Some(first);
+        // Mostly the packet has brought the one before too.
+        if first != last || self.run.end != Some(first) {
+            self.go_on(first, last);
         }
-        self.run.end = Some(self.run.end.filter(|end| end.nanos_since(last) > 0).unwrap_or(last));
         self.run.chunks += 1;
         self.run.events += events;
-        if judged.verdict == Verdict::Several && (self.initial.over || !self.origin.asks_for_state) {
+        if matches!(judged.verdict, Verdict::Several) && (self.initial.over || !self.origin.asks_for_state) {
             self.run.coalesced.add(chunk.index);
         }
-        self.run.spread =
-            Some(self.run.spread.map_or((events, events), |(few, many)| (few.min(events), many.max(events))));
+        let (few, many) = self.run.spread.unwrap_or((events, events));
+        self.run.spread = Some((few.min(events), many.max(events)));
         let created = |event: &Arc<Event>| {
             let at = event.summary.created?;
             let added = event.summary.event_type.as_deref() == Some("ADDED");
@@ -328,6 +330,26 @@ impl Evidence {
             Some(range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))))
         });
         self.pace.chunk(chunk.index, first, last, Ended { events, created });
+    }
+
+    /// Takes the next chunk as one of what existed already, unless that is over.
+    fn existed_already(&mut self, judged: &JudgedChunk, events: u64, misaligned: bool) {
+        if let Some(first) = judged.chunk.first.at
+            && self.pace.pauses_before(first)
+        {
+            self.initial.over = true;
+        }
+        self.initial.chunk(judged, events, misaligned);
+    }
+
+    /// The next chunk came between these times: the run goes on, or another begins.
+    fn go_on(&mut self, first: Timestamp, last: Timestamp) {
+        let near = self.run.end.is_some_and(|end| first.nanos_since(end) <= BURST_GAP_NANOS);
+        if !near {
+            self.end_run();
+            self.run.start = Some(first);
+        }
+        self.run.end = Some(self.run.end.filter(|end| end.nanos_since(last) > 0).unwrap_or(last));
     }
 
     fn end_run(&mut self) {

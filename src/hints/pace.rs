@@ -148,20 +148,11 @@ impl Pace {
     }
 
     /// A chunk came, between these times.
+    #[inline]
     pub(super) fn chunk(&mut self, index: u64, first: Timestamp, last: Timestamp, ended: Ended) {
-        if let Some(before) = self.last {
-            let gap = first.nanos_since(before);
-            if gap > self.longest.map_or(0, |(longest, _)| longest) {
-                self.longest = Some((gap, index));
-            }
-            if gap >= PAUSE_NANOS {
-                self.close();
-                self.group = Some(Group { start: first, events: 0, created: None });
-            }
-        }
-        let at_once = |group: &Group| last.nanos_since(group.start) <= AT_ONCE_NANOS;
-        if self.group.as_ref().is_some_and(|group| !at_once(group)) {
-            self.close();
+        // Mostly the packet has brought the one before too.
+        if first != last || self.last != Some(first) {
+            self.go_on(index, first, last);
         }
         if let Some(group) = &mut self.group {
             group.events += ended.events;
@@ -179,6 +170,24 @@ impl Pace {
         if ended.events > 0 && !self.any_event {
             self.any_event = true;
             self.first_event = self.request.map(|request| last.nanos_since(request));
+        }
+    }
+
+    /// Time passes until the next chunk, which came between these times.
+    fn go_on(&mut self, index: u64, first: Timestamp, last: Timestamp) {
+        if let Some(before) = self.last {
+            let gap = first.nanos_since(before);
+            if gap > self.longest.map_or(0, |(longest, _)| longest) {
+                self.longest = Some((gap, index));
+            }
+            if gap >= PAUSE_NANOS {
+                self.close();
+                self.group = Some(Group { start: first, events: 0, created: None });
+            }
+        }
+        let at_once = |group: &Group| last.nanos_since(group.start) <= AT_ONCE_NANOS;
+        if self.group.as_ref().is_some_and(|group| !at_once(group)) {
+            self.close();
         }
         if self.last.is_none_or(|before| last.nanos_since(before) > 0) {
             self.last = Some(last);

@@ -226,6 +226,9 @@ impl Connection {
                         return;
                     };
                     loop {
+                        while let Some(whole) = decoder.whole(&mut piece) {
+                            sink.whole(body.index, side, &whole);
+                        }
                         match decoder.read(&mut piece) {
                             None => return,
                             Some(Step::Token(token)) => {

@@ -35,7 +35,7 @@ use std::net::SocketAddr;
 
 use smol_str::SmolStr;
 
-use crate::chunk::{ChunkToken, FramingFault, Lenience};
+use crate::chunk::{ChunkToken, FramingFault, Lenience, WholeChunk};
 use crate::tcp::{Gap, Piece};
 use crate::units::Stamp;
 
@@ -48,6 +48,13 @@ pub(crate) use recent::Recent;
 pub trait HttpSink {
     /// Takes the next event.
     fn event(&mut self, event: HttpEvent<'_>);
+
+    /// Takes a chunk of an exchange's body that came at once, as most events
+    /// are: the same as its event, which needn't be made.
+    fn whole(&mut self, index: u64, side: Side, chunk: &WholeChunk<'_>) {
+        let event = BodyEvent::Chunk(ChunkToken::Whole(*chunk));
+        self.event(HttpEvent::Body { index, side, event });
+    }
 }
 
 impl<F: FnMut(HttpEvent<'_>)> HttpSink for F {

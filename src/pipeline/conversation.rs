@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use smallvec::SmallVec;
 
-use crate::chunk::ChunkToken;
-use crate::http::{BodyEvent, Connection, HttpEvent, Protocol};
+use crate::chunk::WholeChunk;
+use crate::http::{Connection, HttpEvent, HttpSink, Protocol, Side};
 use crate::report::{ExchangeHead, ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
@@ -80,7 +80,7 @@ impl Conversation {
         }
         let talk = &mut self.talk;
         self.http.lend(&mut known.recent);
-        self.http.push(item, &mut |event: HttpEvent<'_>| talk.event(event, known, options, emit));
+        self.http.push(item, &mut Listening { talk, known, options, emit });
         self.http.lend(&mut known.recent);
     }
 
@@ -120,6 +120,26 @@ impl Conversation {
     }
 }
 
+/// Takes what the HTTP machine tells.
+struct Listening<'l> {
+    talk: &'l mut Talk,
+    known: &'l mut Known,
+    options: &'l Options,
+    emit: &'l mut dyn Emit,
+}
+
+impl HttpSink for Listening<'_> {
+    fn event(&mut self, event: HttpEvent<'_>) {
+        self.talk.event(event, self.known, self.options, self.emit);
+    }
+
+    fn whole(&mut self, index: u64, side: Side, chunk: &WholeChunk<'_>) {
+        if let Some(exchange) = self.talk.exchange(index, self.options) {
+            exchange.whole(side, chunk, self.options, self.emit);
+        }
+    }
+}
+
 impl Talk {
     fn new(stream: Option<StreamId>) -> Self {
         Self {
@@ -140,12 +160,6 @@ impl Talk {
 
     fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut dyn Emit) {
         match event {
-            // As most are.
-            HttpEvent::Body { index, side, event: BodyEvent::Chunk(ChunkToken::Whole(whole)) } => {
-                if let Some(exchange) = self.exchange(index, options) {
-                    exchange.whole(side, &whole, options, emit);
-                }
-            }
             HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
             HttpEvent::Request { index, head } => {
                 self.understood = true;
@@ -203,13 +217,11 @@ impl Talk {
 
     /// The exchange of that index; one whose request wasn't seen begins here.
     fn exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
+        let last = self.exchanges.len().saturating_sub(1);
         // Mostly there is one.
-        if let [(only, _)] = self.exchanges.as_slice()
-            && *only == index
-        {
-            return self.exchanges.first_mut().and_then(|(_, exchange)| exchange.as_deref_mut());
-        }
-        let place = match self.exchanges.iter().position(|(i, _)| *i == index) {
+        let is_last = self.exchanges.last().is_some_and(|(i, _)| *i == index);
+        let found = if is_last { Some(last) } else { self.exchanges.iter().position(|(i, _)| *i == index) };
+        let place = match found {
             Some(place) => place,
             None => {
                 let selected = options.filters.selects_target(None);

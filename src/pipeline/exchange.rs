@@ -363,7 +363,7 @@ impl Exchange {
         }
         self.events += 1;
         self.count(&judged, options);
-        emit.emit(Found::One(judged));
+        emit.one(judged);
     }
 
     fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut dyn Emit) {

@@ -36,20 +36,23 @@ pub(super) trait Emit {
     /// Takes the next thing that was found.
     fn emit(&mut self, found: Found);
 
-    /// The record of a chunk with one event that was told, and that nobody needs
-    /// any more: the next one may be written over it. Most chunks are such, and
-    /// there are many small ones: they need no memory of their own.
-    fn spare(&mut self) -> Option<Box<JudgedChunk>>;
+    /// Takes a [`Found::One`], as most chunks are.
+    fn one(&mut self, judged: Box<JudgedChunk>) {
+        self.emit(Found::One(judged));
+    }
+
+    /// The record of such a chunk that was told, and that nobody needs any more:
+    /// the next one may be written over it. So many small chunks take no more
+    /// memory than one.
+    fn spare(&mut self) -> Option<Box<JudgedChunk>> {
+        None
+    }
 }
 
 /// Takes what is found and keeps it.
 impl<F: FnMut(Found)> Emit for F {
     fn emit(&mut self, found: Found) {
         self(found);
-    }
-
-    fn spare(&mut self) -> Option<Box<JudgedChunk>> {
-        None
     }
 }
 
@@ -58,12 +61,7 @@ impl Found {
     #[inline]
     pub(super) fn findings(&self, mut tell: impl FnMut(&Finding<'_>)) {
         match self {
-            Self::One(judged) => {
-                if let Some(event) = judged.events.first() {
-                    tell(&Finding::Event(judged.exchange, event));
-                }
-                tell(&Finding::Chunk(judged));
-            }
+            Self::One(judged) => one(judged, tell),
             Self::Exchange(head) => tell(&Finding::Exchange(head)),
             Self::Event(id, event) => tell(&Finding::Event(*id, event)),
             Self::Chunk(judged) => tell(&Finding::Chunk(judged)),
@@ -72,4 +70,13 @@ impl Found {
             Self::UnderWay(_) | Self::Over(..) => {}
         }
     }
+}
+
+/// Gives the findings that a [`Found::One`] is to `tell`.
+#[inline]
+pub(super) fn one(judged: &JudgedChunk, mut tell: impl FnMut(&Finding<'_>)) {
+    if let Some(event) = judged.events.first() {
+        tell(&Finding::Event(judged.exchange, event));
+    }
+    tell(&Finding::Chunk(judged));
 }

@@ -182,13 +182,6 @@ impl<'a> Output<'a> {
         found.findings(|finding| self.emit(finding));
     }
 
-    /// Keeps what was told if it can be written over.
-    fn keep(&mut self, told: Found) {
-        if let Found::One(judged) = told {
-            self.spare = Some(judged);
-        }
-    }
-
     fn check(&mut self) -> Result<(), AnalysisError> {
         if self.error.is_none() {
             return Ok(());
@@ -201,7 +194,11 @@ impl<'a> Output<'a> {
 impl Emit for Output<'_> {
     fn emit(&mut self, found: Found) {
         self.found(&found);
-        self.keep(found);
+    }
+
+    fn one(&mut self, judged: Box<JudgedChunk>) {
+        found::one(&judged, |finding| self.emit(finding));
+        self.spare = Some(judged);
     }
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {

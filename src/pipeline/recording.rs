@@ -116,7 +116,10 @@ impl Outlet<'_, '_> {
 impl Emit for Outlet<'_, '_> {
     fn emit(&mut self, found: Found) {
         self.found(&found);
-        self.output.keep(found);
+    }
+
+    fn one(&mut self, judged: Box<JudgedChunk>) {
+        self.output.one(judged);
     }
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {
