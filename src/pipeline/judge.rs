@@ -8,26 +8,27 @@
 //! can know how the first event began, so chunks are unverified until one
 //! begins an event.
 //!
-//! It is one machine, in one file: each token may change all that it knows.
+//! It is one machine, in one file: each token may change all that it knows. Only
+//! the queue of chunks that wait has one of its own.
 
 use std::collections::VecDeque;
 use std::mem;
 use std::ops::{Range, RangeInclusive};
 use std::sync::Arc;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
-use crate::chunk::{Chunk, ChunkToken, Closing, WholeChunk};
+use crate::chunk::{Chunk, ChunkToken, WholeChunk};
 use crate::coding::Coding;
 use crate::event::{EventItem, Framer, Kind, MaybeSummary, OpenItem};
 use crate::http::{BodyEnd, Side};
 use crate::redact::{self, Readable};
-use crate::report::{ChunkUnderWay, Decoded, Event, EventUnderWay, ExchangeId, JudgedChunk};
-use crate::utf8::Utf8;
+use crate::report::{ChunkUnderWay, Event, EventUnderWay, ExchangeId, JudgedChunk};
 use crate::verdict::{Fault, Overlap, Verdict};
 
 use super::coded::{Coded, Stop};
 use super::options::Options;
+use super::waiting::{Queue, Tail};
 
 /// What a judge is to do with a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,28 +88,6 @@ const AFTER_LOSS: &str =
 const UNDECIDED: &str =
     "the capture lost octets behind: nobody can know whether what this chunk ends with is whole";
 
-/// A chunk whose verdict isn't known yet.
-#[derive(Debug)]
-struct Waiting {
-    index: u64,
-    range: Range<u64>,
-    /// Its record, once its last octet came.
-    chunk: Option<Box<Chunk>>,
-    overlap: Overlap,
-    events: SmallVec<[Arc<Event>; 1]>,
-    unresolved: Option<u64>,
-    fault: Option<Fault>,
-    filler: bool,
-    /// Why nobody can know what it holds.
-    unknown: Option<&'static str>,
-    /// Whether it holds what may be the rest of an event: that stays unknown.
-    rest: bool,
-    utf8: Utf8,
-    /// What its octets decode to, in a body with codings; `range` is then the
-    /// place of that, and grows with it.
-    decoded: Option<Box<Decoded>>,
-}
-
 /// Joins the chunks and the events of one body.
 #[derive(Debug)]
 pub(super) struct Judge {
@@ -133,10 +112,7 @@ pub(super) struct Judge {
     /// Behind the last octet that was read, in the decoded body.
     at: u64,
     /// In order; the last may still be receiving octets.
-    waiting: VecDeque<Waiting>,
-    waiting_payload: usize,
-    max_waiting: usize,
-    max_waiting_payload: usize,
+    waiting: Queue,
     /// The number for the next event.
     next_event: u64,
     /// The number given in advance to the open event, and the chunk it began in.
@@ -170,10 +146,7 @@ impl Judge {
             size: 0,
             received: 0,
             at: 0,
-            waiting: VecDeque::new(),
-            waiting_payload: 0,
-            max_waiting: options.limits.pending_chunks,
-            max_waiting_payload: options.limits.pending_payload,
+            waiting: Queue::new(&options.limits),
             next_event: 1,
             reserved: None,
             check_utf8: options.check_utf8,
@@ -369,7 +342,7 @@ impl Judge {
         let event = open.map(|open| EventUnderWay {
             first_chunk: match self.reserved {
                 Some((_, first_chunk)) => first_chunk,
-                None => holder(&self.waiting, open.start).unwrap_or(1),
+                None => self.waiting.holder(open.start).unwrap_or(1),
             },
             received: self.at.saturating_sub(open.start),
         });
@@ -386,24 +359,12 @@ impl Judge {
             range = offset..offset;
             lost = coded.unknown();
         }
-        self.waiting.push_back(Waiting {
-            index,
-            range,
-            chunk: None,
-            overlap: Overlap::default(),
-            events: SmallVec::new(),
-            unresolved: None,
-            fault: None,
-            filler: false,
-            unknown: match self.mode {
-                Mode::Searching(reason) => Some(reason),
-                Mode::Guessing { joined: true } => Some(AFTER_JOIN),
-                _ => lost,
-            },
-            rest: false,
-            utf8: Utf8::default(),
-            decoded: None,
-        });
+        let unknown = match self.mode {
+            Mode::Searching(reason) => Some(reason),
+            Mode::Guessing { joined: true } => Some(AFTER_JOIN),
+            _ => lost,
+        };
+        self.waiting.push(index, range, unknown);
         let searching = match self.mode {
             Mode::Off(_) => return,
             Mode::InStep => false,
@@ -572,12 +533,12 @@ impl Judge {
                 }
             },
             EventItem::Filler { span } => {
-                for waiting in touched(&mut self.waiting, &span) {
+                for waiting in self.waiting.touched(&span) {
                     waiting.filler = true;
                 }
             }
             EventItem::Rest { span } => {
-                for waiting in touched(&mut self.waiting, &span) {
+                for waiting in self.waiting.touched(&span) {
                     waiting.rest = true;
                 }
                 self.in_step(span.end);
@@ -592,12 +553,12 @@ impl Judge {
             None => {
                 let index = self.next_event;
                 self.next_event += 1;
-                (index, holder(&self.waiting, span.start).unwrap_or(1))
+                (index, self.waiting.holder(span.start).unwrap_or(1))
             }
         };
-        let last_chunk = holder(&self.waiting, last_octet).unwrap_or(first_chunk);
+        let last_chunk = self.waiting.holder(last_octet).unwrap_or(first_chunk);
         let event = self.tell(span, index, first_chunk..=last_chunk, summary);
-        for waiting in touched(&mut self.waiting, span) {
+        for waiting in self.waiting.touched(span) {
             waiting.overlap.add(&waiting.range, span);
             waiting.events.push(Arc::clone(&event));
         }
@@ -625,7 +586,7 @@ impl Judge {
     fn invalid(&mut self, span: &Range<u64>, at: u64, message: String) {
         let last_octet = span.end.saturating_sub(1);
         let mut message = Some(message);
-        for waiting in touched(&mut self.waiting, span).rev() {
+        for waiting in self.waiting.touched(span).rev() {
             if waiting.range.contains(&last_octet) {
                 if let (None, Some(message)) = (&waiting.fault, message.take()) {
                     waiting.fault = Some(Fault { at, message });
@@ -643,8 +604,7 @@ impl Judge {
             self.found.push_back(Judgement::Settled(Some(self.kind)));
         }
         self.mode = Mode::InStep;
-        let place = self.waiting.partition_point(|waiting| waiting.range.end <= start);
-        for waiting in self.waiting.iter_mut().skip(place).filter(|waiting| !waiting.rest) {
+        for waiting in self.waiting.behind(start).filter(|waiting| !waiting.rest) {
             waiting.unknown = None;
         }
     }
@@ -686,8 +646,7 @@ impl Judge {
             return;
         }
         let Some(open) = self.open() else { return };
-        let from = self.waiting.partition_point(|waiting| waiting.range.end <= open.start);
-        for waiting in self.waiting.range_mut(from..) {
+        for waiting in self.waiting.behind(open.start) {
             if open.filler_only {
                 waiting.filler = true;
             } else if open.undecided && lost {
@@ -703,11 +662,7 @@ impl Judge {
 
     fn end(&mut self, chunk: Box<Chunk>) {
         self.recognise();
-        self.waiting_payload += chunk.payload.len();
-        if let Some(waiting) = self.waiting.back_mut() {
-            self.waiting_payload += kept(&waiting.decoded);
-            waiting.chunk = Some(chunk);
-        }
+        self.waiting.end(chunk);
         self.release(false);
     }
 
@@ -717,8 +672,7 @@ impl Judge {
         let known = open.map_or(u64::MAX, |open| open.start);
         loop {
             let guessing = matches!(self.mode, Mode::Guessing { .. });
-            let crowded =
-                self.waiting.len() > self.max_waiting || self.waiting_payload > self.max_waiting_payload;
+            let crowded = self.waiting.is_crowded();
             let Some(front) = self.waiting.front_mut() else { return };
             if front.chunk.is_none() {
                 return;
@@ -745,9 +699,11 @@ impl Judge {
             }
             // Taken apart where it lies: it is large.
             let Some(chunk) = front.chunk.take() else { return };
-            let payload = chunk.payload.len() + kept(&front.decoded);
-            self.waiting_payload = self.waiting_payload.saturating_sub(payload);
-            let verdict = verdict(&self.mode, self.kind, self.coded.as_deref(), front, &chunk);
+            let payload = front.kept(&chunk);
+            let verdict = match &self.mode {
+                Mode::Off(reason) => Verdict::Unchecked(reason.clone()),
+                _ => front.verdict(self.kind, self.coded.as_deref(), &chunk),
+            };
             let mut decoded = front.decoded.take();
             if matches!(self.mode, Mode::Off(_)) {
                 // Decoding ended where nothing more was expected of the body:
@@ -767,7 +723,7 @@ impl Judge {
                 events: mem::take(&mut front.events),
                 unresolved_event: front.unresolved,
             })));
-            self.waiting.pop_front();
+            self.waiting.pop(payload);
         }
     }
 }
@@ -777,105 +733,4 @@ impl Judge {
 fn framer(framer: &mut Option<Framer>, kind: Kind, summaries: bool) -> &mut Framer {
     let make = if summaries { Framer::new } else { Framer::without_summaries };
     framer.get_or_insert_with(|| make(kind))
-}
-
-/// What a chunk is found to be, all of which is known.
-fn verdict(mode: &Mode, kind: Kind, coded: Option<&Coded>, waiting: &mut Waiting, chunk: &Chunk) -> Verdict {
-    if let Mode::Off(reason) = mode {
-        return Verdict::Unchecked(reason.clone());
-    }
-    if chunk.lacks_octets() {
-        return Verdict::Unverified(format!(
-            "the capture holds only {} of its {} octets",
-            chunk.received, chunk.size
-        ));
-    }
-    if chunk.unfinished {
-        return Verdict::Unchecked(Some(format!(
-            "only {} of its {} octets came",
-            chunk.received, chunk.size
-        )));
-    }
-    if chunk.closing == Closing::Broken {
-        return Verdict::Unchecked(Some("the chunk framing breaks at its end".to_owned()));
-    }
-    if let Some(reason) = waiting.unknown {
-        return Verdict::Unverified(reason.to_owned());
-    }
-    if let Some(fault) = waiting.fault.take() {
-        return Verdict::Invalid(fault);
-    }
-    if let Some(coded) = coded.filter(|_| waiting.range.is_empty()) {
-        return Verdict::Unchecked(Some(coded.nothing_decoded().to_owned()));
-    }
-    waiting.overlap.verdict().unwrap_or_else(|| {
-        if waiting.filler || kind == Kind::Sse {
-            Verdict::Unchecked(Some("comments alone, as servers send them to keep a stream alive".to_owned()))
-        } else {
-            let message = if waiting.range.is_empty() { "an empty message" } else { "white space alone" };
-            Verdict::Invalid(Fault { at: waiting.range.start, message: message.to_owned() })
-        }
-    })
-}
-
-/// The chunk that holds an octet of the body.
-fn holder(waiting: &VecDeque<Waiting>, octet: u64) -> Option<u64> {
-    waiting.get(ending_before(waiting, octet)).filter(|w| w.range.start <= octet).map(|w| w.index)
-}
-
-/// Octets kept of what a chunk decodes to.
-fn kept(decoded: &Option<Box<Decoded>>) -> usize {
-    decoded.as_ref().map_or(0, |decoded| decoded.octets.len())
-}
-
-/// The waiting chunks that share octets with `span`.
-fn touched<'w>(
-    waiting: &'w mut VecDeque<Waiting>,
-    span: &Range<u64>,
-) -> impl DoubleEndedIterator<Item = &'w mut Waiting> + use<'w> {
-    let first = ending_before(waiting, span.start);
-    let behind = match waiting.back() {
-        Some(last) if last.range.start < span.end => waiting.len(),
-        _ => waiting.partition_point(|w| w.range.start < span.end),
-    };
-    waiting.range_mut(first..behind.max(first))
-}
-
-/// The last octets of what came without a hole.
-#[derive(Debug, Default)]
-struct Tail {
-    octets: [u8; 4],
-    len: usize,
-}
-
-impl Tail {
-    fn push(&mut self, octets: &[u8]) {
-        let last = octets.get(octets.len().saturating_sub(self.octets.len())..).unwrap_or(octets);
-        for octet in last {
-            self.octets.rotate_left(1);
-            let [.., place] = &mut self.octets;
-            *place = *octet;
-            self.len = (self.len + 1).min(self.octets.len());
-        }
-    }
-
-    /// Whether an event ends with them, whatever came before: in an event
-    /// stream, at an empty line.
-    fn ends_block(&self, kind: Kind) -> bool {
-        let octets = self.octets.get(self.octets.len() - self.len..).unwrap_or_default();
-        let line_end = octets
-            .strip_suffix(b"\r\n")
-            .or_else(|| octets.strip_suffix(b"\n"))
-            .or_else(|| octets.strip_suffix(b"\r"));
-        kind == Kind::Sse && line_end.is_some_and(|before| before.ends_with(b"\n") || before.ends_with(b"\r"))
-    }
-}
-
-/// How many of the waiting chunks end at an octet or before it.
-fn ending_before(waiting: &VecDeque<Waiting>, octet: u64) -> usize {
-    match waiting.back() {
-        // Mostly it is about the last one.
-        Some(last) if last.range.start <= octet => waiting.len() - usize::from(last.range.end > octet),
-        _ => waiting.partition_point(|w| w.range.end <= octet),
-    }
 }

@@ -18,6 +18,7 @@ mod recording;
 mod streams;
 mod threads;
 mod trial;
+mod waiting;
 
 use std::io::{self, Read};
 
