@@ -8,11 +8,12 @@
 use std::borrow::Cow;
 use std::mem;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::size_line::{SizeFault, SizeLine, SizeStep};
 use super::{
-    Chunk, ChunkToken, Closing, FramingFault, LastChunk, Lenience, Run, WholeChunk, fields, piece as pieces,
+    Chunk, ChunkToken, Closing, Fields, FramingFault, LastChunk, Lenience, Run, WholeChunk, fields,
+    piece as pieces,
 };
 use crate::limits::Limits;
 use crate::tcp::{Gap, Piece};
@@ -180,6 +181,9 @@ impl Decoder {
                     if let Some(whole) = self.whole(piece) {
                         return Some(Step::Token(ChunkToken::Whole(whole)));
                     }
+                    if let Some(last) = self.plain_last(piece) {
+                        return Some(Step::Token(ChunkToken::Last(last)));
+                    }
                     if let Some(step) = self.size_line(piece) {
                         return Some(step);
                     }
@@ -318,6 +322,30 @@ impl Decoder {
         self.offset = offset.saturating_add(size);
         pieces::skip_to(piece, rest);
         Some(whole)
+    }
+
+    /// The last chunk, if the piece holds all of it and it is as nearly all are.
+    fn plain_last(&mut self, piece: &mut Piece<'_>) -> Option<Box<LastChunk>> {
+        const SIZE_LINE: &[u8] = b"0\r\n";
+        const END: &[u8] = b"\r\n";
+        let (State::Size(line), Cow::Borrowed(octets)) = (&self.state, &piece.bytes) else {
+            return None;
+        };
+        let rest = octets.strip_prefix(SIZE_LINE)?.strip_prefix(END)?;
+        if line.plain(octets) != Some((0, SIZE_LINE.len())) || self.trailer_limit < END.len() {
+            return None;
+        }
+        let Piece { at, stamp, .. } = *piece;
+        let run = Run { len: (SIZE_LINE.len() + END.len()) as u64, frame: Some(stamp.frame) };
+        pieces::skip_to(piece, rest);
+        self.state = State::Complete;
+        Some(Box::new(LastChunk {
+            size_line: SmallVec::from_slice(SIZE_LINE),
+            at,
+            trail: smallvec![run],
+            last: stamp,
+            trailers: Fields::default(),
+        }))
     }
 
     fn size_line<'a>(&mut self, piece: &mut Piece<'a>) -> Option<Step<'a>> {

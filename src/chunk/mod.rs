@@ -185,6 +185,11 @@ pub struct WholeChunk<'a> {
     pub keep: usize,
 }
 
+/// What a record that is written over keeps of its memory for payload, though the
+/// next one has less: there may be many records, and each of them may once have
+/// had a large payload.
+const RECORD_ROOM: usize = 4096;
+
 impl WholeChunk<'_> {
     /// Its record.
     #[must_use]
@@ -233,6 +238,7 @@ impl WholeChunk<'_> {
         // Mostly nothing is kept.
         if !(payload.is_empty() && self.keep == 0) {
             payload.clear();
+            payload.shrink_to(self.kept().len().max(RECORD_ROOM));
             payload.extend_from_slice(self.kept());
         }
         (*index, *offset, *at) = (self.index, self.offset, self.at);

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::found::Found;
+use super::found::{Emit, Found};
 use super::options::Options;
 use super::streams::Streams;
 use super::threads::share;
+use crate::report::JudgedChunk;
 use crate::tcp::{Direction, Piece, StreamItem};
 use crate::units::{Stamp, StreamId};
 
@@ -37,6 +38,28 @@ enum Kept {
     Data { direction: Direction, at: u64, octets: Range<usize>, stamp: Stamp, released: Stamp, start: bool },
     /// Any other item.
     Other(StreamItem<'static>),
+}
+
+/// Gathers what is found in an item.
+struct Gathering<'g> {
+    number: u32,
+    found: &'g mut List,
+    spent: &'g mut List,
+}
+
+impl Emit for Gathering<'_> {
+    fn emit(&mut self, found: Found) {
+        self.found.push((self.number, found));
+    }
+
+    fn spare(&mut self) -> Option<Box<JudgedChunk>> {
+        while let Some((_, found)) = self.spent.pop() {
+            if let Found::One(judged) = found {
+                return Some(judged);
+            }
+        }
+        None
+    }
 }
 
 impl Batch {
@@ -70,8 +93,16 @@ impl Batch {
         self.parts.get(share).is_some_and(|part| !part.is_empty())
     }
 
-    /// Has a share's streams take their part of the batch.
-    pub(super) fn work(&self, share: usize, streams: &mut Streams, options: &Options, found: &mut List) {
+    /// Has a share's streams take their part of the batch. Records of what was
+    /// `spent` may be written over.
+    pub(super) fn work(
+        &self,
+        share: usize,
+        streams: &mut Streams,
+        options: &Options,
+        found: &mut List,
+        spent: &mut List,
+    ) {
         for Item { number, stream, kept } in self.parts.get(share).into_iter().flatten() {
             let item = match kept {
                 Kept::Data { direction, at, octets, stamp, released, start } => {
@@ -84,7 +115,7 @@ impl Batch {
                 }
                 Kept::Other(item) => item.clone(),
             };
-            streams.item(*stream, item, options, &mut |one| found.push((*number, one)));
+            streams.item(*stream, item, options, &mut Gathering { number: *number, found, spent });
         }
     }
 

@@ -124,16 +124,19 @@ struct Hand {
     number: usize,
     /// Empty lists.
     lists: Vec<List>,
+    /// The list of its own that was told last: what is in it may be written over.
+    spent: List,
 }
 
 impl Hand {
     const fn new(number: usize) -> Self {
-        Self { number, lists: Vec::new() }
+        Self { number, lists: Vec::new(), spent: List::new() }
     }
 
-    /// An empty list, the contents of spent ones being let go.
+    /// An empty list, the contents of spent ones but the last being let go.
     fn list(&mut self, spent: Vec<List>) -> List {
-        for mut list in spent {
+        for list in spent {
+            let mut list = mem::replace(&mut self.spent, list);
             list.clear();
             list.shrink_to(LIST_ROOM);
             self.lists.push(list);
@@ -336,7 +339,7 @@ impl<'o> Crew<'o> {
         // A panic in here must not leave the others waiting.
         let ending = Ending(self);
         let mut list = hand.list(spent);
-        batch.work(share, &mut streams, self.options, &mut list);
+        batch.work(share, &mut streams, self.options, &mut list, &mut hand.spent);
         let found = Findings { maker: hand.number, list };
         mem::forget(ending);
         drop(batch);
