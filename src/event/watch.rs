@@ -288,6 +288,7 @@ impl WatchEvent {
     }
 
     /// Why the text is no watch event: where, and what.
+    #[cold]
     fn objection(&self) -> Option<(u64, String)> {
         if self.shape != Shape::Object {
             return Some((self.start, format!("{}, not a watch event", json(self.shape))));
@@ -341,8 +342,10 @@ impl Subject for WatchEvent {
         matches!(self.kind, Type::Known(_)) && self.object == Object::Begun
     }
 
+    #[inline]
     fn whole(&mut self, span: Range<u64>) -> EventItem {
-        if let Some((at, message)) = self.objection() {
+        let is_event = self.shape == Shape::Object && self.recognised();
+        if !is_event && let Some((at, message)) = self.objection() {
             return EventItem::Invalid { span, at, message, well_formed: true };
         }
         if !self.summarises {
@@ -386,6 +389,7 @@ impl Subject for WatchEvent {
         self.recognised() && self.rows.is_none()
     }
 
+    #[inline]
     fn recall(&mut self, start: u64, other: &Self) {
         self.literal.clear();
         self.rows = None;

@@ -466,7 +466,8 @@ impl Judge {
         }
         while let Some(item) = self.framer.as_mut().and_then(|framer| framer.read(&mut octets, &mut offset)) {
             self.item(item);
-            if self.skipping || matches!(self.mode, Mode::Off(_)) {
+            // Mostly an event ends the chunk, but for what says nothing.
+            if self.skipping || matches!(self.mode, Mode::Off(_)) || self.kind.ends_with(octets) {
                 return;
             }
         }
