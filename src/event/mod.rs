@@ -215,6 +215,7 @@ impl Deref for MaybeSummary {
 }
 
 impl DerefMut for MaybeSummary {
+    #[inline]
     fn deref_mut(&mut self) -> &mut Summary {
         self.0.get_or_insert_default()
     }

@@ -521,7 +521,8 @@ impl Listener for WatchEvent {
 
     #[inline(never)]
     fn text(&mut self, at: u64, octets: &[u8], is_plain: bool) {
-        if self.value(Shape::String, at) {
+        // Of what is shown of any event nothing but the string is noted.
+        if (self.summarises && self.member.is_shown()) || self.value(Shape::String, at) {
             self.string(octets, is_plain);
         }
     }

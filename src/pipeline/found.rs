@@ -44,16 +44,7 @@ pub(super) trait Emit {
     /// The record of such a chunk that was told, and that nobody needs any more:
     /// the next one may be written over it. So many small chunks take no more
     /// memory than one.
-    fn spare(&mut self) -> Option<Box<JudgedChunk>> {
-        None
-    }
-}
-
-/// Takes what is found and keeps it.
-impl<F: FnMut(Found)> Emit for F {
-    fn emit(&mut self, found: Found) {
-        self(found);
-    }
+    fn spare(&mut self) -> Option<Box<JudgedChunk>>;
 }
 
 impl Found {
