@@ -567,3 +567,23 @@ fn a_chunk_that_one_piece_holds_is_told_at_once() {
         "{cut:?}"
     );
 }
+
+#[test]
+fn a_record_that_is_written_over_keeps_little_memory() {
+    let payload = vec![b'x'; 1 << 20];
+    let chunk = |size: usize| WholeChunk {
+        index: 1,
+        offset: 0,
+        at: 0,
+        stamp: Stamp::untimed(1),
+        size_line: b"1\r\n",
+        payload: &payload[..size],
+        keep: usize::MAX,
+    };
+    let mut record = *chunk(1 << 20).record();
+    for size in [100_000, 10, 10_000, 0] {
+        chunk(size).record_over(&mut record);
+        assert_eq!(record, *chunk(size).record());
+        assert!(record.payload.capacity() < 10_000 + size, "{} of {size}", record.payload.capacity());
+    }
+}
