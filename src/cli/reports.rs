@@ -21,11 +21,20 @@ pub(super) struct Reports<'a>(pub(super) Vec<(Option<String>, Box<dyn Report + '
 impl Reports<'_> {
     /// Has all of them write something. That on standard output is dropped
     /// where its reader has left; if it was the only one, that is an error.
+    #[inline(always)]
     fn each(&mut self, mut write: impl FnMut(&mut dyn Report) -> io::Result<()>) -> io::Result<()> {
         // Mostly it is the only one.
-        if let [(None, report)] = self.0.as_mut_slice() {
-            return write(report.as_mut());
+        match self.0.as_mut_slice() {
+            [(None, report)] => write(report.as_mut()),
+            _ => self.each_of_several(&mut write),
         }
+    }
+
+    #[inline(never)]
+    fn each_of_several(
+        &mut self,
+        write: &mut dyn FnMut(&mut dyn Report) -> io::Result<()>,
+    ) -> io::Result<()> {
         let mut left = None;
         for (place, (name, report)) in self.0.iter_mut().enumerate() {
             match (write(report.as_mut()), name) {
@@ -49,6 +58,7 @@ impl Reports<'_> {
 }
 
 impl Report for Reports<'_> {
+    #[inline]
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         self.each(|report| report.finding(finding))
     }
@@ -78,6 +88,7 @@ pub(super) struct SoFar {
 }
 
 impl SoFar {
+    #[inline]
     fn finding(&mut self, finding: &Finding<'_>, allow: Allow) {
         match finding {
             Finding::Violation(_) => self.violated = true,

@@ -164,7 +164,7 @@ const fn all(octet: u8) -> u64 {
 
 /// Fewer than eight octets, and blanks.
 #[inline(always)]
-fn padded(octets: &[u8]) -> [u8; 8] {
+pub(crate) fn padded(octets: &[u8]) -> [u8; 8] {
     let mut word = [b' '; 8];
     if let Some(room) = word.get_mut(..octets.len()) {
         copy(room, octets);
@@ -193,8 +193,8 @@ fn with_leads(word: [u8; 8], led: [u8; 2], lead: u8) -> ([u8; 16], usize) {
 
 /// Copies octets to where there is as much room. Most are short: words that
 /// overlap are moved faster than a call is made.
-#[inline]
-fn copy(room: &mut [u8], octets: &[u8]) {
+#[inline(always)]
+pub(crate) fn copy(room: &mut [u8], octets: &[u8]) {
     match octets.len() {
         33..=64 => copy_ends::<32>(room, octets),
         17..=32 => copy_ends::<16>(room, octets),

@@ -1,10 +1,10 @@
 //! Numbers and times as text, for formats that write millions of them.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, copy};
 use crate::units::Timestamp;
 
 /// Numbers of at most eight digits are below this.
-const EIGHT_DIGITS: u64 = 100_000_000;
+pub(crate) const EIGHT_DIGITS: u64 = 100_000_000;
 
 /// Appends a number in decimal.
 pub(crate) fn append_number(out: &mut Buffer, number: u64) {
@@ -29,10 +29,19 @@ fn append_large(out: &mut Buffer, number: u64) {
 /// many there are.
 #[inline(never)]
 fn digits(number: u64) -> ([u8; 8], usize) {
+    let (digits, count) = last_digits(number);
+    ((u64::from_le_bytes(digits) >> (64 - 8 * count)).to_le_bytes(), count)
+}
+
+/// The digits of a number below 10^8, in the last of eight octets and with
+/// zeros before them, and how many there are.
+#[inline(always)]
+pub(crate) const fn last_digits(number: u64) -> ([u8; 8], usize) {
     let digits = eight_digits(number);
-    // Zeros in front: the lowest octets, eight bits each.
-    let zeros = (digits.trailing_zeros() / 8).min(7);
-    ((digits >> (8 * zeros) | u64::from_le_bytes([b'0'; 8])).to_le_bytes(), 8 - zeros as usize)
+    // Zeros in front: the lowest octets, eight bits each. A zero is a digit.
+    let zeros = digits.trailing_zeros() as usize / 8;
+    let count = if zeros < 8 { 8 - zeros } else { 1 };
+    ((digits | u64::from_le_bytes([b'0'; 8])).to_le_bytes(), count)
 }
 
 /// Appends a number of at most `width` digits with zeros in front up to
@@ -71,6 +80,7 @@ pub(crate) fn append_seconds(out: &mut Buffer, nanos: u128) {
 ///
 /// Three multiplications take the number apart into halves, quarters and
 /// eighths, all parts at once; each quotient is exact in its range.
+#[inline(always)]
 const fn eight_digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);
     let hundreds = ((fours * 5243) >> 19) & 0x0000_007f_0000_007f;
@@ -165,8 +175,8 @@ impl TimeText {
         out.push(b'Z');
         let written = out.written().get(begin..).unwrap_or_default();
         self.len = written.len();
-        for (to, from) in self.text.iter_mut().zip(written) {
-            *to = *from;
+        if let Some(text) = self.text.get_mut(..written.len()) {
+            copy(text, written);
         }
         self.last = Some(time);
     }

@@ -9,12 +9,15 @@ use std::io::{self, Write};
 
 use foldhash::fast::RandomState;
 
+use self::usual::Usual;
 use super::json::members;
 use super::json::text::{Compact, JsonText, key};
 use crate::http::Side;
 use crate::report::buffer::Constant;
 use crate::report::payload::Payload;
 use crate::report::{CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeId, Expect, Finding, Report};
+
+mod usual;
 
 /// How a line begins that is a record of this name.
 macro_rules! record {
@@ -29,6 +32,7 @@ pub struct JsonlReport<W> {
     out: W,
     payload: Payload,
     text: JsonText<Compact>,
+    usual: Usual,
     /// The path of the capture that is read, as a JSON string.
     capture: String,
     /// The exchange that came last, and what is expected of it: records of one
@@ -48,6 +52,7 @@ impl<W: Write> JsonlReport<W> {
             out,
             payload,
             text: JsonText::new(),
+            usual: Usual::default(),
             capture: String::new(),
             last: None,
             place: JsonText::new(),
@@ -61,22 +66,29 @@ impl<W: Write> JsonlReport<W> {
         self.text.literal(key!("capture"), &self.capture);
     }
 
-    /// Begins a record of an exchange, of which the return value tells what is
-    /// expected.
-    #[inline]
-    fn begin_in(&mut self, record: &'static Constant, id: ExchangeId) -> Option<Expect> {
-        let expect = match self.last {
-            Some((last, expect)) if last == id => expect,
-            _ => self.turn_to(id),
-        };
+    /// Begins a record of an exchange.
+    fn begin_in(&mut self, record: &'static Constant, id: ExchangeId) {
+        self.turn_to(id);
+        if self.place.written().is_empty() {
+            let place = &mut self.place;
+            place.literal(key!("capture"), &self.capture);
+            place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
+            place.number(key!("exchange"), id.index);
+        }
         self.text.constant(record);
         self.text.append(&self.place);
-        expect
     }
 
-    /// Turns to another exchange, of which the return value tells what is
-    /// expected.
+    /// Turns to an exchange, of which the return value tells what is expected.
+    #[inline]
     fn turn_to(&mut self, id: ExchangeId) -> Option<Expect> {
+        match self.last {
+            Some((last, expect)) if last == id => expect,
+            _ => self.turn_to_another(id),
+        }
+    }
+
+    fn turn_to_another(&mut self, id: ExchangeId) -> Option<Expect> {
         let expect = self.open.remove(&id).flatten();
         self.begin_runs(id, expect);
         expect
@@ -87,21 +99,29 @@ impl<W: Write> JsonlReport<W> {
         if let Some((last, expect)) = self.last.replace((id, expect)) {
             self.open.insert(last, expect);
         }
-        let place = &mut self.place;
-        place.clear();
-        place.literal(key!("capture"), &self.capture);
-        place.maybe_number(key!("stream"), id.stream.map(|stream| stream.0));
-        place.number(key!("exchange"), id.index);
+        self.place.clear();
+    }
+
+    /// No more records come of an exchange.
+    fn end_runs(&mut self, id: ExchangeId) {
+        self.turn_to(id);
+        self.last = None;
     }
 
     fn end(&mut self) -> io::Result<()> {
         self.text.close_line();
+        self.pass_on()
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
         self.text.pass_on(&mut |octets| self.out.write_all(octets))
     }
 
+    #[inline(never)]
     fn capture(&mut self, path: &str) -> io::Result<()> {
         self.capture = serde_json::to_string(path)?;
         self.last = None;
+        self.usual.forget();
         self.begin(record!("capture"));
         self.text.literal(key!("path"), &self.capture);
         self.text.name(key!("schema"), members::SCHEMA);
@@ -109,8 +129,12 @@ impl<W: Write> JsonlReport<W> {
         self.end()
     }
 
+    #[inline(never)]
     fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
         self.begin_runs(head.id, head.expect);
+        if let Some(line) = self.usual.exchange.line(head, &mut self.usual.pen) {
+            return self.out.write_all(line);
+        }
         self.begin_in(record!("exchange"), head.id);
         let text = &mut self.text;
         members::endpoints(text, head);
@@ -139,15 +163,23 @@ impl<W: Write> JsonlReport<W> {
             text.null(key!("response"));
         }
         text.maybe_name(key!("expect"), head.expect.map(Expect::name));
-        self.end()
+        self.text.close_line();
+        self.usual.exchange.keep(head, self.text.written());
+        self.pass_on()
     }
 
+    #[inline(never)]
     fn exchange_end(&mut self, end: &ExchangeEnd) -> io::Result<()> {
         /// The verdicts behind `one` where no chunk has another, as mostly.
         const NO_OTHERS: &str = r#","several":0,"part":0,"mixed":0,"invalid":0,"unverified":0,"unchecked":0"#;
         let id = end.head.id;
+        if let Some(line) = self.usual.end.line(end, &mut self.usual.pen) {
+            self.out.write_all(line)?;
+            self.end_runs(id);
+            return Ok(());
+        }
         self.begin_in(record!("end"), id);
-        self.last = None;
+        self.end_runs(id);
         let text = &mut self.text;
         if end.response_body.is_some() {
             members::body(text, end.response_body.as_ref());
@@ -198,9 +230,12 @@ impl<W: Write> JsonlReport<W> {
         }
         text.close_list();
         members::timing(text, end.timing.as_ref());
-        self.end()
+        self.text.close_line();
+        self.usual.end.keep(end, self.text.written());
+        self.pass_on()
     }
 
+    #[inline(never)]
     fn capture_end(&mut self, capture: &CaptureEnd) -> io::Result<()> {
         self.open.clear();
         self.last = None;
@@ -230,18 +265,29 @@ impl<W: Write> Report for JsonlReport<W> {
             Finding::Capture(path) => self.capture(path),
             Finding::Exchange(head) => self.exchange(head),
             Finding::Event(id, event) => {
-                let expect = self.begin_in(record!("event"), *id);
+                let expect = self.turn_to(*id);
+                if let Some(line) = self.usual.event.line(*id, event, expect, &mut self.usual.pen) {
+                    return self.out.write_all(line);
+                }
+                self.begin_in(record!("event"), *id);
                 members::event(&mut self.text, event, expect);
-                self.end()
+                self.text.close_line();
+                self.usual.event.keep(*id, event, expect, self.text.written());
+                self.pass_on()
             }
             Finding::Chunk(chunk) => {
+                if let Some(line) = self.usual.chunk.line(chunk, self.payload, &mut self.usual.pen) {
+                    return self.out.write_all(line);
+                }
                 self.begin_in(record!("chunk"), chunk.exchange);
                 if chunk.side == Side::Request {
                     self.text.name(key!("side"), "request");
                 }
                 let out = &mut self.out;
                 members::chunk(&mut self.text, chunk, self.payload, &mut |octets| out.write_all(octets))?;
-                self.end()
+                self.text.close_line();
+                self.usual.chunk.keep(chunk, self.payload, self.text.written());
+                self.pass_on()
             }
             Finding::Violation(violation) => {
                 self.begin_in(record!("violation"), violation.exchange);

@@ -4,6 +4,7 @@
 //! exchanges interleave as they do in the capture. What a finding refers to
 //! (an event of a chunk, a chunk of a violation) came before it.
 
+mod again;
 mod buffer;
 mod cases;
 mod closing;

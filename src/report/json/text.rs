@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use smol_str::SmolStr;
 
 use crate::chunk::Fields;
-use crate::report::buffer::{Buffer, Constant, below, equal};
+use crate::report::buffer::{Buffer, Constant, below, copy, equal};
 use crate::report::figures::{NumberText, TimeText, append_seconds};
 use crate::report::payload::Excerpt;
 use crate::units::Timestamp;
@@ -100,10 +100,12 @@ pub(crate) struct Key {
     pub(crate) null: Texts,
 }
 
-/// Whether an octet is a character that stands for itself in a string.
+/// Whether all octets are characters that stand for themselves in a string.
 #[inline(always)]
-const fn is_plain(octet: u8) -> bool {
-    (octet >= b' ') & (octet < 0x7f) & (octet != b'"') & (octet != b'\\')
+fn is_plain(octets: &[u8; 32]) -> bool {
+    octets.iter().fold(true, |plain, &octet| {
+        plain & (b' '..0x7f).contains(&octet) & (octet != b'"') & (octet != b'\\')
+    })
 }
 
 /// The [`Key`] of a name that needs no escapes.
@@ -175,6 +177,11 @@ impl<S: Style> JsonText<S> {
         }
     }
 
+    /// What was written and not passed on.
+    pub(crate) fn written(&self) -> &[u8] {
+        self.out.written()
+    }
+
     /// Gives what was written to `sink`, and empties the buffer.
     pub(crate) fn pass_on(&mut self, sink: Sink<'_>) -> io::Result<()> {
         let passed = sink(self.out.written());
@@ -242,29 +249,6 @@ impl<S: Style> JsonText<S> {
         self.begin(&key.value);
     }
 
-    /// Writes a string as a value.
-    fn string(&mut self, text: &str) {
-        self.out.push(b'"');
-        self.escaped(text);
-        self.out.push(b'"');
-    }
-
-    /// Writes a string without its quotes.
-    fn escaped(&mut self, text: &str) {
-        let mut rest = text.as_bytes();
-        // Targets, identifiers and messages mostly have nothing to escape: so
-        // many octets are compared at once.
-        while let Some((part, behind)) = rest.split_first_chunk::<32>()
-            && part.iter().fold(true, |plain, &octet| plain & is_plain(octet))
-        {
-            self.out.append_first(part, part.len());
-            rest = behind;
-        }
-        while let Some(behind) = self.out.append_until(rest, [b'"', b'\\'], b'\\', stops) {
-            rest = escape_control(&mut self.out, behind);
-        }
-    }
-
     /// A member whose value is null.
     #[inline(always)]
     pub(crate) fn null(&mut self, key: &'static Key) {
@@ -307,7 +291,7 @@ impl<S: Style> JsonText<S> {
     #[inline(never)]
     pub(crate) fn text(&mut self, key: &'static Key, value: &str) {
         self.begin(&key.string);
-        self.escaped(value);
+        escape(&mut self.out, value);
         self.out.push(b'"');
     }
 
@@ -367,16 +351,7 @@ impl<S: Style> JsonText<S> {
             return self.null(key);
         };
         self.begin(&key.string);
-        match address {
-            SocketAddr::V4(address) => {
-                for (octet, behind) in address.ip().octets().into_iter().zip(*b"...:") {
-                    self.number.append(&mut self.out, u64::from(octet));
-                    self.out.push(behind);
-                }
-                self.number.append(&mut self.out, u64::from(address.port()));
-            }
-            SocketAddr::V6(address) => self.raw(&address.to_string()),
-        }
+        append_address(&mut self.out, address, &mut self.number);
         self.out.push(b'"');
     }
 
@@ -400,7 +375,7 @@ impl<S: Style> JsonText<S> {
         let mut comma = "";
         for value in values {
             self.raw(std::mem::replace(&mut comma, S::COMMA));
-            self.string(value);
+            append_string(&mut self.out, value);
         }
         self.out.push(b']');
     }
@@ -434,9 +409,9 @@ impl<S: Style> JsonText<S> {
             } else {
                 self.raw(if place == 0 { "[" } else { S::COMMA });
                 self.out.push(b'[');
-                self.string(&pair.0);
+                append_string(&mut self.out, &pair.0);
                 self.raw(S::COMMA);
-                self.string(&pair.1);
+                append_string(&mut self.out, &pair.1);
                 self.out.push(b']');
             }
             list.ends.push(self.out.len() - begin);
@@ -513,7 +488,7 @@ impl<S: Style> JsonText<S> {
                     // A character has at most four octets.
                     let edge = (PIECE - 3..=PIECE).rev().find(|&at| rest.is_char_boundary(at));
                     let (piece, behind) = edge.and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
-                    self.escaped(piece);
+                    escape(&mut self.out, piece);
                     self.pass_on(sink)?;
                     rest = behind;
                 }
@@ -530,6 +505,65 @@ impl<S: Style> JsonText<S> {
         self.out.push(b'"');
         Ok(())
     }
+}
+
+/// Appends an address and a port.
+pub(crate) fn append_address(out: &mut Buffer, address: SocketAddr, number: &mut NumberText) {
+    match address {
+        SocketAddr::V4(address) => {
+            for (octet, behind) in address.ip().octets().into_iter().zip(*b"...:") {
+                number.append(out, u64::from(octet));
+                out.push(behind);
+            }
+            number.append(out, u64::from(address.port()));
+        }
+        SocketAddr::V6(address) => out.append(address.to_string().as_bytes()),
+    }
+}
+
+/// Appends a string as a value.
+pub(crate) fn append_string(out: &mut Buffer, text: &str) {
+    out.push(b'"');
+    escape(out, text);
+    out.push(b'"');
+}
+
+/// Appends a string without its quotes.
+fn escape(out: &mut Buffer, text: &str) {
+    let mut rest = text.as_bytes();
+    // Targets, identifiers and messages mostly have nothing to escape: so
+    // many octets are compared at once.
+    while let Some((part, behind)) = rest.split_first_chunk::<32>()
+        && is_plain(part)
+    {
+        out.append_first(part, part.len());
+        rest = behind;
+    }
+    if let Some(part) = plain(rest) {
+        return out.append_first(&part, rest.len());
+    }
+    while let Some(behind) = out.append_until(rest, [b'"', b'\\'], b'\\', stops) {
+        rest = escape_control(out, behind);
+    }
+}
+
+/// Writes a short string without its quotes to where there is as much room, if
+/// nothing of it is escaped.
+#[inline(always)]
+pub(crate) fn copy_plain(room: &mut [u8], text: &str) -> bool {
+    let is_plain = plain(text.as_bytes()).is_some();
+    if is_plain {
+        copy(room, text.as_bytes());
+    }
+    is_plain
+}
+
+/// A short text with nothing to escape, and blanks.
+#[inline(always)]
+fn plain(text: &[u8]) -> Option<[u8; 32]> {
+    let mut padded = [b' '; 32];
+    copy(padded.get_mut(..text.len())?, text);
+    if is_plain(&padded) { Some(padded) } else { None }
 }
 
 /// Marks the octets of a word that are control characters, or may begin one:
@@ -655,7 +689,7 @@ mod tests {
         ) {
             let text = plain + &text;
             let mut json = JsonText::<Compact>::new();
-            json.string(&text);
+            append_string(&mut json.out, &text);
             let mut out = Vec::new();
             json.pass_on(&mut |octets| { out.extend_from_slice(octets); Ok(()) }).unwrap();
             let written = String::from_utf8(out).unwrap();

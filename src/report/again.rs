@@ -1,0 +1,160 @@
+//! A line that is written again with other values in it.
+//!
+//! A report says the same of thousands of things, but for some numbers. So a
+//! line that was written is kept, and where the next one has another value, that
+//! is put in the place of the old one. What stands around the values isn't
+//! known here: it is what the report wrote.
+
+use super::buffer::{Buffer, copy};
+use super::figures::{EIGHT_DIGITS, append_number, last_digits};
+
+/// A line with `N` values.
+#[derive(Debug)]
+pub(crate) struct Again<const N: usize> {
+    text: Vec<u8>,
+    values: [Value; N],
+}
+
+/// A value in a line.
+#[derive(Debug, Clone, Copy, Default)]
+struct Value {
+    start: usize,
+    end: usize,
+    /// Which number it is, if it was put there as one.
+    number: Option<u64>,
+}
+
+impl<const N: usize> Again<N> {
+    /// Of a line in which these texts stand before the values, one behind the
+    /// other; `None` where they don't. Each value reaches to what ends it: the
+    /// end of the string or list that its text begins, else that of the member.
+    pub(crate) fn of(line: &[u8], before: [&str; N]) -> Option<Self> {
+        let mut values = [Value::default(); N];
+        let mut end = 0;
+        for (value, before) in values.iter_mut().zip(before) {
+            let start = end + memchr::memmem::find(line.get(end..)?, before.as_bytes())? + before.len();
+            end = start + length(line.get(start..)?, before)?;
+            (value.start, value.end) = (start, end);
+        }
+        Some(Self { text: line.to_vec(), values })
+    }
+
+    /// The line.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Puts a number there.
+    #[inline(always)]
+    pub(crate) fn number(&mut self, value: usize, number: u64) {
+        if self.values.get(value).is_some_and(|value| value.number != Some(number)) {
+            self.put_number(value, number);
+        }
+    }
+
+    #[inline(never)]
+    fn put_number(&mut self, value: usize, number: u64) {
+        let Some(Value { start, end, number: known }) = self.values.get_mut(value) else {
+            return;
+        };
+        let before = known.replace(number);
+        let word = self.text.get_mut(..*end).and_then(|text| text.last_chunk_mut::<8>());
+        let Some(word) = word.filter(|_| number < EIGHT_DIGITS) else {
+            return self.put_large(value, number, before);
+        };
+        // Much is counted: then only the last digit is another, mostly.
+        if before.is_some_and(|before| before.checked_add(1) == Some(number)) && word[7] < b'9' {
+            word[7] += 1;
+            return;
+        }
+        let (digits, count) = last_digits(number);
+        if count == *end - *start {
+            let digits_only = u64::MAX << (64 - 8 * count);
+            let (old, new) = (u64::from_le_bytes(*word), u64::from_le_bytes(digits));
+            *word = (old & !digits_only | new & digits_only).to_le_bytes();
+        } else {
+            self.put_longer(value, digits.get(8 - count..).unwrap_or_default());
+        }
+    }
+
+    /// Puts a number of more than eight digits there.
+    #[inline(never)]
+    fn put_large(&mut self, value: usize, number: u64, before: Option<u64>) {
+        let (leading, last) = (number / EIGHT_DIGITS, number % EIGHT_DIGITS);
+        if leading > 0
+            && before.is_some_and(|before| before / EIGHT_DIGITS == leading)
+            && let Some(place) = self.place(value)
+            && let Some(word) = place.last_chunk_mut()
+        {
+            *word = last_digits(last).0;
+            return;
+        }
+        let mut text = Buffer::default();
+        append_number(&mut text, number);
+        self.put(value, text.written());
+        if let Some(value) = self.values.get_mut(value) {
+            value.number = Some(number);
+        }
+    }
+
+    /// Where a value stands that is no number.
+    #[inline(always)]
+    pub(crate) fn place(&mut self, value: usize) -> Option<&mut [u8]> {
+        let Value { start, end, .. } = self.values.get(value)?;
+        self.text.get_mut(*start..*end)
+    }
+
+    /// Puts a text there.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, value: usize, text: &[u8]) {
+        let Some(Value { start, end, number }) = self.values.get_mut(value) else {
+            return;
+        };
+        *number = None;
+        match self.text.get_mut(*start..*end) {
+            Some(place) if place.len() == text.len() => copy(place, text),
+            _ => self.put_longer(value, text),
+        }
+    }
+
+    /// Puts a text of another length there: what is behind it moves.
+    #[inline(never)]
+    fn put_longer(&mut self, value: usize, text: &[u8]) {
+        let mut values = self.values.iter_mut().skip(value);
+        let Some(Value { start, end, .. }) = values.next() else {
+            return;
+        };
+        let (before, behind) = (*end, *start + text.len());
+        let (len, moved) = (self.text.len(), behind.wrapping_sub(before));
+        self.text.resize(len.max(len.wrapping_add(moved)), 0);
+        self.text.copy_within(before..len, behind);
+        self.text.truncate(len.wrapping_add(moved));
+        if let Some(place) = self.text.get_mut(*start..behind) {
+            copy(place, text);
+        }
+        *end = behind;
+        for value in values {
+            value.start = value.start.wrapping_add(moved);
+            value.end = value.end.wrapping_add(moved);
+        }
+    }
+}
+
+/// How long the value is that `text` begins with, by what stands before it.
+fn length(text: &[u8], before: &str) -> Option<usize> {
+    match before.as_bytes().last() {
+        Some(b'"') => text.iter().position(|octet| *octet == b'"'),
+        Some(b'[') => text.iter().position(|octet| *octet == b']'),
+        _ if text.first() == Some(&b'"') => {
+            // Up to a quote that isn't escaped.
+            let mut escaped = true;
+            let end = text.iter().position(|octet| {
+                let ends = *octet == b'"' && !escaped;
+                escaped = *octet == b'\\' && !escaped;
+                ends
+            });
+            end.map(|end| end + 1)
+        }
+        _ => text.iter().position(|octet| matches!(octet, b',' | b'}')),
+    }
+}

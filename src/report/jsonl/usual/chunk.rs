@@ -1,0 +1,123 @@
+//! The line of a chunk of a response, of which no payload is shown.
+
+use std::mem::{self, Discriminant};
+
+use super::Pen;
+use crate::chunk::size_digits;
+use crate::http::Side;
+use crate::report::JudgedChunk;
+use crate::report::again::Again;
+use crate::report::buffer::padded;
+use crate::report::payload::Payload;
+use crate::units::Timestamp;
+use crate::verdict::Verdict;
+
+/// What stands before the values.
+const BEFORE: [&str; 12] = [
+    r#","stream":"#,
+    r#","exchange":"#,
+    r#","index":"#,
+    r#","size_hex":""#,
+    r#","size":"#,
+    r#","offset":"#,
+    r#","received":"#,
+    r#","frames":["#,
+    r#","first_time":""#,
+    r#","time":""#,
+    r#","verdict":""#,
+    r#","events":["#,
+];
+
+/// The values.
+enum Of {
+    Stream,
+    Exchange,
+    Index,
+    SizeHex,
+    Size,
+    Offset,
+    Received,
+    Frames,
+    FirstTime,
+    Time,
+    Verdict,
+    Events,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(in super::super) struct UsualChunk {
+    line: Option<Again<12>>,
+    /// What is known to be in it.
+    size_line: [u8; 8],
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+    verdict: Option<Discriminant<Verdict>>,
+}
+
+impl UsualChunk {
+    /// Keeps a chunk's line, if it is the first usual one.
+    pub(in super::super) fn keep(&mut self, judged: &JudgedChunk, payload: Payload, line: &[u8]) {
+        if self.line.is_none() && is_usual(judged, payload) && plain_digits(&judged.chunk.size_line).is_some()
+        {
+            self.line = Again::of(line, BEFORE);
+        }
+    }
+
+    /// The line of a usual chunk; `None` of others, and where none is kept.
+    #[inline]
+    pub(in super::super) fn line(
+        &mut self,
+        judged: &JudgedChunk,
+        payload: Payload,
+        pen: &mut Pen,
+    ) -> Option<&[u8]> {
+        let line = self.line.as_mut().filter(|_| is_usual(judged, payload))?;
+        let (id, chunk) = (judged.exchange, &judged.chunk);
+        let (stream, first, last) = (id.stream?.0, chunk.first.at?, chunk.last.at?);
+        let size_line = chunk.size_line.as_slice();
+        let known = padded(size_line.get(..8).unwrap_or(size_line));
+        if self.size_line != known {
+            line.put(Of::SizeHex as usize, plain_digits(size_line)?);
+            self.size_line = known;
+        }
+        line.number(Of::Stream as usize, stream);
+        line.number(Of::Exchange as usize, id.index);
+        line.number(Of::Index as usize, chunk.index);
+        line.number(Of::Size as usize, chunk.size);
+        line.number(Of::Offset as usize, chunk.offset);
+        line.number(Of::Received as usize, chunk.received);
+        pen.frames(line, Of::Frames as usize, &chunk.trail);
+        pen.time(line, Of::FirstTime as usize, &mut self.first, first);
+        pen.time(line, Of::Time as usize, &mut self.last, last);
+        let verdict = mem::discriminant(&judged.verdict);
+        if self.verdict.replace(verdict) != Some(verdict) {
+            line.put(Of::Verdict as usize, judged.verdict.name().as_bytes());
+        }
+        match judged.events.as_slice() {
+            [event] => line.number(Of::Events as usize, event.index),
+            events => pen.numbers(line, Of::Events as usize, events.iter().map(|event| event.index)),
+        }
+        Some(line.text())
+    }
+}
+
+/// Whether a chunk's line differs from others in values alone, if its size line
+/// is plain.
+#[inline(always)]
+fn is_usual(judged: &JudgedChunk, payload: Payload) -> bool {
+    payload == Payload::None
+        && judged.side == Side::Response
+        && judged.exchange.stream.is_some()
+        && judged.decoded.is_none()
+        && judged.chunk.message.is_none()
+        && judged.chunk.first.at.is_some()
+        && judged.chunk.last.at.is_some()
+        && matches!(judged.verdict, Verdict::One | Verdict::Several | Verdict::Part | Verdict::Mixed)
+}
+
+/// The digits of a size line that is short and has nothing else.
+fn plain_digits(size_line: &[u8]) -> Option<&[u8]> {
+    let digits = size_digits(size_line);
+    (size_line.len() <= 8 && size_line.get(digits.len()..) == Some(b"\r\n")).then_some(digits)
+}
