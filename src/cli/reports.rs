@@ -141,6 +141,24 @@ pub(super) struct Noting<'a, W> {
 }
 
 impl<W: Write> Noting<'_, W> {
+    #[inline(never)]
+    fn capture_is_done(&mut self, end: &CaptureEnd) -> io::Result<()> {
+        self.left_out |= end.left_out != LeftOut::default();
+        let [tls, http2] = &mut self.others;
+        for (protocol, count) in end.other_counts {
+            match protocol {
+                Protocol::Tls => *tls += count,
+                Protocol::Http2 => *http2 += count,
+                Protocol::Other => {}
+            }
+        }
+        // Here tables are written, perhaps to the terminal that shows progress.
+        match self.progress.clone() {
+            Some(progress) => progress.aside(|| self.capture_end(end)),
+            None => self.capture_end(end),
+        }
+    }
+
     fn capture_end(&mut self, end: &CaptureEnd) -> io::Result<()> {
         self.reports.finding(&Finding::CaptureEnd(end))?;
         self.problems(end);
@@ -170,29 +188,21 @@ impl<W: Write> Noting<'_, W> {
 impl<W: Write> Report for Noting<'_, W> {
     fn finding(&mut self, finding: &Finding<'_>) -> io::Result<()> {
         self.so_far.finding(finding, self.allow);
-        if let (Some((stalls, _)), Finding::ExchangeEnd(end)) = (&mut self.stalls, finding) {
-            stalls.end(end.head.id);
-        }
-        let Finding::CaptureEnd(end) = finding else {
-            if let (Some(progress), Finding::Chunk(_)) = (&self.progress, finding) {
-                progress.chunk();
+        match finding {
+            Finding::CaptureEnd(end) => return self.capture_is_done(end),
+            Finding::ExchangeEnd(end) => {
+                if let Some((stalls, _)) = &mut self.stalls {
+                    stalls.end(end.head.id);
+                }
             }
-            return self.reports.finding(finding);
-        };
-        self.left_out |= end.left_out != LeftOut::default();
-        let [tls, http2] = &mut self.others;
-        for (protocol, count) in end.other_counts {
-            match protocol {
-                Protocol::Tls => *tls += count,
-                Protocol::Http2 => *http2 += count,
-                Protocol::Other => {}
+            Finding::Chunk(_) => {
+                if let Some(progress) = &self.progress {
+                    progress.chunk();
+                }
             }
+            _ => {}
         }
-        // Here tables are written, perhaps to the terminal that shows progress.
-        match self.progress.clone() {
-            Some(progress) => progress.aside(|| self.capture_end(end)),
-            None => self.capture_end(end),
-        }
+        self.reports.finding(finding)
     }
 
     fn under_way(&mut self, under_way: &UnderWay) -> io::Result<()> {

@@ -52,6 +52,20 @@ impl<const N: usize> Again<N> {
         }
     }
 
+    /// Puts a number there which mostly is one more than that before it: then
+    /// only its last digit is another, mostly.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, value: usize, number: u64) {
+        if let Some(Value { end, number: known, .. }) = self.values.get_mut(value)
+            && known.is_some_and(|known| known.checked_add(1) == Some(number))
+            && let Some(digit @ b'0'..b'9') = self.text.get_mut(*end - 1)
+        {
+            (*digit, *known) = (*digit + 1, Some(number));
+        } else {
+            self.number(value, number);
+        }
+    }
+
     #[inline(never)]
     fn put_number(&mut self, value: usize, number: u64) {
         let Some(Value { start, end, number: known }) = self.values.get_mut(value) else {
@@ -62,11 +76,6 @@ impl<const N: usize> Again<N> {
         let Some(word) = word.filter(|_| number < EIGHT_DIGITS) else {
             return self.put_large(value, number, before);
         };
-        // Much is counted: then only the last digit is another, mostly.
-        if before.is_some_and(|before| before.checked_add(1) == Some(number)) && word[7] < b'9' {
-            word[7] += 1;
-            return;
-        }
         let (digits, count) = last_digits(number);
         if count == *end - *start {
             let digits_only = u64::MAX << (64 - 8 * count);

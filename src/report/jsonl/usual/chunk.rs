@@ -83,7 +83,7 @@ impl UsualChunk {
         }
         line.number(Of::Stream as usize, stream);
         line.number(Of::Exchange as usize, id.index);
-        line.number(Of::Index as usize, chunk.index);
+        line.count(Of::Index as usize, chunk.index);
         line.number(Of::Size as usize, chunk.size);
         line.number(Of::Offset as usize, chunk.offset);
         line.number(Of::Received as usize, chunk.received);
@@ -95,7 +95,7 @@ impl UsualChunk {
             line.put(Of::Verdict as usize, judged.verdict.name().as_bytes());
         }
         match judged.events.as_slice() {
-            [event] => line.number(Of::Events as usize, event.index),
+            [event] => line.count(Of::Events as usize, event.index),
             events => pen.numbers(line, Of::Events as usize, events.iter().map(|event| event.index)),
         }
         Some(line.text())

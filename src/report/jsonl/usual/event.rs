@@ -93,7 +93,7 @@ impl UsualEvent {
         let line = self.line.as_mut().filter(|_| !has_data(expect))?;
         line.number(Of::Stream as usize, id.stream?.0);
         line.number(Of::Exchange as usize, id.index);
-        line.number(Of::Index as usize, event.index);
+        line.count(Of::Index as usize, event.index);
         let (known, summary) = (&mut self.names, &*event.summary);
         put_name(line, Of::Type as usize, &mut known.event_type, &summary.event_type, pen);
         put_name(line, Of::ApiVersion as usize, &mut known.api_version, &summary.api_version, pen);
@@ -104,8 +104,8 @@ impl UsualEvent {
         pen.string(line, Of::ResourceVersion as usize, summary.resource_version.as_deref());
         line.number(Of::Offset as usize, event.offset);
         line.number(Of::Size as usize, event.size);
-        line.number(Of::FirstChunk as usize, event.first_chunk);
-        line.number(Of::LastChunk as usize, event.last_chunk);
+        line.count(Of::FirstChunk as usize, event.first_chunk);
+        line.count(Of::LastChunk as usize, event.last_chunk);
         Some(line.text())
     }
 }
