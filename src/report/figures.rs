@@ -1,6 +1,6 @@
 //! Numbers and times as text, for formats that write millions of them.
 
-use super::buffer::{Buffer, copy};
+use super::buffer::Buffer;
 use crate::units::Timestamp;
 
 /// Numbers of at most eight digits are below this.
@@ -130,63 +130,50 @@ impl NumberText {
     }
 }
 
-/// The most octets of a time: a second, a point, the decimals, `Z`.
-const LONGEST_TIME: usize = SECOND + 2 + Timestamp::MAX_DECIMALS as usize;
-
 /// Writes times as [`Timestamp`]'s `Display` does, and remembers the last one:
 /// a chunk's first octet mostly came with its last one, and with other chunks;
 /// and what one packet follows mostly lies in the same second.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct TimeText {
     last: Option<Timestamp>,
-    /// What `last` is written as, in the first `len` octets.
-    text: [u8; LONGEST_TIME],
-    len: usize,
-}
-
-impl Default for TimeText {
-    fn default() -> Self {
-        Self { last: None, text: [0; LONGEST_TIME], len: 0 }
-    }
+    /// What `last` is written as.
+    text: Buffer,
 }
 
 impl TimeText {
     /// Appends a time: RFC 3339 in UTC, with all its decimals.
     #[inline]
     pub(crate) fn append(&mut self, out: &mut Buffer, time: Timestamp) {
-        if self.last == Some(time) {
-            out.append_first(&self.text, self.len);
-        } else {
-            self.append_another(out, time);
+        out.append(self.text(time));
+    }
+
+    /// A time as text.
+    #[inline(always)]
+    pub(crate) fn text(&mut self, time: Timestamp) -> &[u8] {
+        if self.last != Some(time) {
+            self.turn_to(time);
         }
+        self.text.written()
     }
 
     #[inline(never)]
-    fn append_another(&mut self, out: &mut Buffer, time: Timestamp) {
+    fn turn_to(&mut self, time: Timestamp) {
         if self.last.is_none_or(|last| last.seconds() != time.seconds()) {
-            self.turn_to(time.seconds());
+            self.turn_to_second(time.seconds());
         }
-        let begin = out.len();
-        out.append_first(&self.text, SECOND);
+        self.text.truncate(SECOND);
         if time.decimals() > 0 {
-            out.push(b'.');
-            append_padded(out, time.fraction(), u32::from(time.decimals()));
+            self.text.push(b'.');
+            append_padded(&mut self.text, time.fraction(), u32::from(time.decimals()));
         }
-        out.push(b'Z');
-        let written = out.written().get(begin..).unwrap_or_default();
-        self.len = written.len();
-        if let Some(text) = self.text.get_mut(..written.len()) {
-            copy(text, written);
-        }
+        self.text.push(b'Z');
         self.last = Some(time);
     }
 
     #[cold]
-    fn turn_to(&mut self, second: i64) {
-        let text = Timestamp::new(second, 0, 0).to_string();
-        for (to, from) in self.text.iter_mut().zip(text.bytes()) {
-            *to = from;
-        }
+    fn turn_to_second(&mut self, second: i64) {
+        self.text.clear();
+        self.text.append(Timestamp::new(second, 0, 0).to_string().as_bytes());
     }
 }
 

@@ -74,9 +74,7 @@ impl Pen {
 
     #[inline(never)]
     fn put_time<const N: usize>(&mut self, line: &mut Again<N>, value: usize, time: Timestamp) {
-        self.text.clear();
-        self.time.append(&mut self.text, time);
-        line.put(value, self.text.written());
+        line.put(value, self.time.text(time));
     }
 
     /// Puts an address there. Its place is within the quotes.

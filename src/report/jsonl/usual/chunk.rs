@@ -81,7 +81,7 @@ impl UsualChunk {
             line.put(Of::SizeHex as usize, plain_digits(size_line)?);
             self.size_line = known;
         }
-        line.number(Of::Stream as usize, stream);
+        line.count(Of::Stream as usize, stream);
         line.number(Of::Exchange as usize, id.index);
         line.count(Of::Index as usize, chunk.index);
         line.number(Of::Size as usize, chunk.size);

@@ -86,7 +86,7 @@ impl UsualEnd {
         if self.alike.as_ref() != Some(&alike) {
             return None;
         }
-        line.number(Of::Stream as usize, values.stream);
+        line.count(Of::Stream as usize, values.stream);
         line.number(Of::Exchange as usize, end.head.id.index);
         line.number(Of::Size as usize, values.size);
         pen.frames(line, Of::Frames as usize, &values.last.trail);

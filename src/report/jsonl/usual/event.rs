@@ -91,7 +91,7 @@ impl UsualEvent {
         pen: &mut Pen,
     ) -> Option<&[u8]> {
         let line = self.line.as_mut().filter(|_| !has_data(expect))?;
-        line.number(Of::Stream as usize, id.stream?.0);
+        line.count(Of::Stream as usize, id.stream?.0);
         line.number(Of::Exchange as usize, id.index);
         line.count(Of::Index as usize, event.index);
         let (known, summary) = (&mut self.names, &*event.summary);

@@ -65,7 +65,7 @@ impl UsualExchange {
         if !self.alike.as_ref().is_some_and(|known| are_alike(known, head)) {
             return None;
         }
-        line.number(Of::Stream as usize, stream);
+        line.count(Of::Stream as usize, stream);
         line.number(Of::Exchange as usize, head.id.index);
         line.number(Of::Index as usize, head.id.index);
         if self.client.replace(client) != Some(client) {
