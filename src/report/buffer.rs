@@ -2,8 +2,14 @@
 
 use std::io;
 
+use wide::u8x16;
+
 /// The least room that is made.
 const ROOM: usize = 1 << 10;
+
+/// Octets that are compared at once.
+pub(crate) type Block = u8x16;
+const BLOCK: usize = 16;
 
 /// A short text that is known when the program is built. With octets behind it
 /// that don't count: as long as any other, it is written by a few moves.
@@ -92,43 +98,70 @@ impl Buffer {
 
     /// Writes octets with `lead` before each of the two `led`, up to the first
     /// one that `stops` marks. Returns those from that one on; `None` where
-    /// there is no such.
-    ///
-    /// `stops` takes eight octets, the first one lowest. It sets the highest
-    /// bit of those that it marks; above them it may set others.
+    /// there is no such. Blanks are none of these.
     #[inline(always)]
     pub(crate) fn append_until<'o>(
         &mut self,
         octets: &'o [u8],
         led: [u8; 2],
         lead: u8,
-        stops: impl Fn(u64) -> u64,
+        stops: impl Fn(Block) -> Block,
     ) -> Option<&'o [u8]> {
         let mut rest = octets;
         while !rest.is_empty() {
-            let word = rest.first_chunk().copied().unwrap_or_else(|| padded(rest));
-            let mut len = rest.len().min(8);
-            let octets = u64::from_le_bytes(word);
-            let stop = stops(octets);
-            let leads = equal(octets, led[0]) | equal(octets, led[1]);
-            if stop | leads == 0 {
-                self.append_first(&word, len);
-            } else if stop == 0 {
-                let (text, end) = with_leads(word, led, lead);
-                // The blanks at its end are one each.
-                self.append_first(&text, end - (8 - len));
-            } else {
-                len = (stop | leads).trailing_zeros() as usize / 8;
-                self.append_first(&word, len);
-                match rest.get(len) {
-                    Some(octet) if led.contains(octet) => self.append_first(&[lead, *octet], 2),
-                    _ => return rest.get(len..),
-                }
-                len += 1;
+            // With blanks behind, so that a block can be taken from anywhere.
+            let mut text = [b' '; 2 * BLOCK];
+            let len = rest.len().min(BLOCK);
+            match (text.first_chunk_mut::<BLOCK>(), rest.first_chunk()) {
+                (Some(room), Some(block)) => *room = *block,
+                _ => copy(text.split_at_mut(len).0, rest),
+            }
+            let block = Block::new(text.first_chunk().copied().unwrap_or_default());
+            let stop = stops(block).to_bitmask();
+            let leads = block.simd_eq(Block::splat(led[0])) | block.simd_eq(Block::splat(led[1]));
+            let len = len.min(stop.trailing_zeros() as usize);
+            self.append_with_leads(&text, len, leads.to_bitmask(), lead);
+            if stop != 0 {
+                return rest.get(len..);
             }
             rest = rest.get(len..).unwrap_or_default();
         }
         None
+    }
+
+    /// Writes the first `len` octets of a block with `lead` before those that
+    /// have a mark. From each of these on the whole block is written again.
+    #[inline(always)]
+    fn append_with_leads(&mut self, text: &[u8; 2 * BLOCK], len: usize, marks: u32, lead: u8) {
+        if self.octets.len() < self.end + 3 * BLOCK {
+            self.octets.resize((self.end * 2).max(ROOM), 0);
+        }
+        let Some(room) =
+            self.octets.get_mut(self.end..).and_then(|room| room.first_chunk_mut::<{ 3 * BLOCK }>())
+        else {
+            return;
+        };
+        let mut marks = marks & !(u32::MAX << len);
+        let (mut from, mut end) = (0, 0);
+        loop {
+            if let (Some(to), Some(from)) = (room.get_mut(end..), text.get(from..))
+                && let (Some(to), Some(from)) = (to.first_chunk_mut::<BLOCK>(), from.first_chunk())
+            {
+                *to = *from;
+            }
+            if marks == 0 {
+                break;
+            }
+            let at = marks.trailing_zeros() as usize;
+            end += at - from;
+            from = at;
+            if let Some(place) = room.get_mut(end) {
+                *place = lead;
+            }
+            end += 1;
+            marks &= marks - 1;
+        }
+        self.end += end + len - from;
     }
 
     /// Writes an octet.
@@ -147,26 +180,6 @@ impl Buffer {
     }
 }
 
-/// Marks the octets of a word that are equal to `octet`, as
-/// [`Buffer::append_until`] wants it.
-#[inline(always)]
-pub(crate) const fn equal(word: u64, octet: u8) -> u64 {
-    let zero_where_equal = word ^ all(octet);
-    zero_where_equal.wrapping_sub(all(1)) & !zero_where_equal & all(0x80)
-}
-
-/// Marks the octets of a word that are below `octet` (at most 0x80).
-#[inline(always)]
-pub(crate) const fn below(word: u64, octet: u8) -> u64 {
-    word.wrapping_sub(all(octet)) & !word & all(0x80)
-}
-
-/// A word of eight such octets.
-#[inline(always)]
-const fn all(octet: u8) -> u64 {
-    u64::from_le_bytes([octet; 8])
-}
-
 /// Fewer than eight octets, and blanks.
 #[inline(always)]
 pub(crate) fn padded(octets: &[u8]) -> [u8; 8] {
@@ -175,25 +188,6 @@ pub(crate) fn padded(octets: &[u8]) -> [u8; 8] {
         copy(room, octets);
     }
     word
-}
-
-/// Eight octets with `lead` before each of the two `led`, and how many that
-/// makes. Without branches: whether an octet is a quote can't be foretold.
-#[inline(always)]
-fn with_leads(word: [u8; 8], led: [u8; 2], lead: u8) -> ([u8; 16], usize) {
-    let (mut text, mut end) = ([0; 16], 0);
-    let mut put = |at: usize, octet| {
-        if let Some(place) = text.get_mut(at % 16) {
-            *place = octet;
-        }
-    };
-    for octet in word {
-        put(end, lead);
-        end += usize::from(led.contains(&octet));
-        put(end, octet);
-        end += 1;
-    }
-    (text, end)
 }
 
 /// Copies octets to where there is as much room. Most are short: words that
@@ -272,7 +266,8 @@ mod tests {
             ),
         ) {
             let mut buffer = Buffer::default();
-            let rest = buffer.append_until(&octets, [b'"', b'\\'], b'!', |word| below(word, 0x20) | equal(word, 0x80));
+            let stops = |block: Block| block.simd_lt(Block::splat(0x20)) | block.simd_eq(Block::splat(0x80));
+            let rest = buffer.append_until(&octets, [b'"', b'\\'], b'!', stops);
             let at = octets.iter().position(|octet| *octet < 0x20 || *octet == 0x80);
             prop_assert_eq!(rest, at.map(|at| &octets[at..]));
             let mut plain = Vec::new();

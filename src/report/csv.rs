@@ -14,7 +14,7 @@ use foldhash::fast::RandomState;
 
 use crate::chunk::size_digits;
 use crate::http::Side;
-use crate::report::buffer::Buffer;
+use crate::report::buffer::{Block, Buffer};
 use crate::report::figures::{NumberText, TimeText};
 use crate::report::payload::{Excerpt, Payload};
 use crate::report::{Conclusion, ExchangeId, Finding, JudgedChunk, Report};
@@ -181,7 +181,7 @@ fn needs_quotes(field: &[u8]) -> bool {
 /// RFC 4180 §2.7: a quote within a quoted field is doubled.
 fn append_quoted(row: &mut Buffer, octets: &[u8]) {
     // Nothing else stops it.
-    row.append_until(octets, [b'"'; 2], b'"', |_| 0);
+    row.append_until(octets, [b'"'; 2], b'"', |_| Block::ZERO);
 }
 
 fn append_field(row: &mut Buffer, field: &[u8]) {

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use smol_str::SmolStr;
 
 use crate::chunk::Fields;
-use crate::report::buffer::{Buffer, Constant, below, copy, equal};
+use crate::report::buffer::{Block, Buffer, Constant, copy};
 use crate::report::figures::{NumberText, TimeText, append_seconds};
 use crate::report::payload::Excerpt;
 use crate::units::Timestamp;
@@ -566,12 +566,11 @@ fn plain(text: &[u8]) -> Option<[u8; 32]> {
     if is_plain(&padded) { Some(padded) } else { None }
 }
 
-/// Marks the octets of a word that are control characters, or may begin one:
-/// C1 controls, which JSON lets pass and some terminals obey, begin with 0xc2
-/// in UTF-8.
+/// Marks the octets that are control characters, or may begin one: C1 controls,
+/// which JSON lets pass and some terminals obey, begin with 0xc2 in UTF-8.
 #[inline(always)]
-const fn stops(word: u64) -> u64 {
-    below(word, 0x20) | equal(word, 0x7f) | equal(word, 0xc2)
+fn stops(block: Block) -> Block {
+    block.simd_lt(Block::splat(0x20)) | block.simd_eq(Block::splat(0x7f)) | block.simd_eq(Block::splat(0xc2))
 }
 
 /// Writes a control character that some octets begin with escaped (RFC 8259 §7),

@@ -259,6 +259,10 @@ mod tests {
             chunk.size_line = self.pick(&lines).into();
             chunk.size = self.number();
             chunk.received = self.number();
+            chunk.payload =
+                self.pick(&[b"hello".as_slice(), b"a\"b\n", b"", b"\xff", "\u{e9}".as_bytes()]).to_vec();
+            judged.utf8 = Some(std::str::from_utf8(&chunk.payload).is_ok());
+            chunk.received = self.pick(&[chunk.payload.len() as u64, chunk.received]);
             chunk.trail.truncate(self.pick(&[1, 0, 2, 3]));
             for run in &mut chunk.trail {
                 run.frame = self.pick(&[6u64, 7, 5, 0]).checked_sub(1).map(FrameNo::new);
@@ -394,7 +398,7 @@ mod tests {
             dice in proptest::collection::vec(
                 proptest::collection::vec(prop_oneof![4 => Just(0u8), 1 => 1u8..3, 1 => any::<u8>()], 64), 1..30,
             ),
-            payload in prop_oneof![4 => Just(Payload::None), 1 => Just(Payload::Preview)],
+            payload in prop_oneof![Just(Payload::None), Just(Payload::Preview), Just(Payload::Full)],
         ) {
             let findings: Vec<_> = dice
                 .iter()

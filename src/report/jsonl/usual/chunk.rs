@@ -1,4 +1,5 @@
-//! The line of a chunk of a response, of which no payload is shown.
+//! The line of a chunk of a response, of which no payload is shown or all of a
+//! short one that is text.
 
 use std::mem::{self, Discriminant};
 
@@ -8,12 +9,12 @@ use crate::http::Side;
 use crate::report::JudgedChunk;
 use crate::report::again::Again;
 use crate::report::buffer::padded;
-use crate::report::payload::Payload;
+use crate::report::payload::{Excerpt, Payload};
 use crate::units::Timestamp;
 use crate::verdict::Verdict;
 
 /// What stands before the values.
-const BEFORE: [&str; 12] = [
+const BEFORE: [&str; 14] = [
     r#","stream":"#,
     r#","exchange":"#,
     r#","index":"#,
@@ -24,6 +25,8 @@ const BEFORE: [&str; 12] = [
     r#","frames":["#,
     r#","first_time":""#,
     r#","time":""#,
+    r#","payload":"#,
+    r#","encoding":"#,
     r#","verdict":""#,
     r#","events":["#,
 ];
@@ -40,6 +43,8 @@ enum Of {
     Frames,
     FirstTime,
     Time,
+    Payload,
+    Encoding,
     Verdict,
     Events,
 }
@@ -47,18 +52,22 @@ enum Of {
 /// See the module.
 #[derive(Debug, Default)]
 pub(in super::super) struct UsualChunk {
-    line: Option<Again<12>>,
+    line: Option<Again<14>>,
     /// What is known to be in it.
     size_line: [u8; 8],
     first: Option<Timestamp>,
     last: Option<Timestamp>,
+    shows_payload: Option<bool>,
     verdict: Option<Discriminant<Verdict>>,
 }
 
 impl UsualChunk {
     /// Keeps a chunk's line, if it is the first usual one.
     pub(in super::super) fn keep(&mut self, judged: &JudgedChunk, payload: Payload, line: &[u8]) {
-        if self.line.is_none() && is_usual(judged, payload) && plain_digits(&judged.chunk.size_line).is_some()
+        if self.line.is_none()
+            && is_usual(judged)
+            && plain_digits(&judged.chunk.size_line).is_some()
+            && shown(judged, payload).is_some()
         {
             self.line = Again::of(line, BEFORE);
         }
@@ -72,7 +81,8 @@ impl UsualChunk {
         payload: Payload,
         pen: &mut Pen,
     ) -> Option<&[u8]> {
-        let line = self.line.as_mut().filter(|_| is_usual(judged, payload))?;
+        let line = self.line.as_mut().filter(|_| is_usual(judged))?;
+        let shown = shown(judged, payload)?;
         let (id, chunk) = (judged.exchange, &judged.chunk);
         let (stream, first, last) = (id.stream?.0, chunk.first.at?, chunk.last.at?);
         let size_line = chunk.size_line.as_slice();
@@ -90,6 +100,18 @@ impl UsualChunk {
         pen.frames(line, Of::Frames as usize, &chunk.trail);
         pen.time(line, Of::FirstTime as usize, &mut self.first, first);
         pen.time(line, Of::Time as usize, &mut self.last, last);
+        if let Some(text) = shown {
+            pen.string(line, Of::Payload as usize, Some(text));
+        }
+        if self.shows_payload.replace(shown.is_some()) != Some(shown.is_some()) {
+            match shown {
+                Some(_) => line.put(Of::Encoding as usize, b"\"utf-8\""),
+                None => {
+                    line.put(Of::Payload as usize, b"null");
+                    line.put(Of::Encoding as usize, b"null");
+                }
+            }
+        }
         let verdict = mem::discriminant(&judged.verdict);
         if self.verdict.replace(verdict) != Some(verdict) {
             line.put(Of::Verdict as usize, judged.verdict.name().as_bytes());
@@ -102,12 +124,28 @@ impl UsualChunk {
     }
 }
 
-/// Whether a chunk's line differs from others in values alone, if its size line
-/// is plain.
+/// The most octets of a payload that a line is kept with.
+const MOST: usize = 4 << 10;
+
+/// What is shown of a chunk's payload, where that is all or nothing.
 #[inline(always)]
-fn is_usual(judged: &JudgedChunk, payload: Payload) -> bool {
-    payload == Payload::None
-        && judged.side == Side::Response
+fn shown(judged: &JudgedChunk, payload: Payload) -> Option<Option<&str>> {
+    let octets = judged.chunk.payload.len();
+    match payload {
+        Payload::None => Some(None),
+        _ if octets > MOST || octets as u64 != judged.chunk.received => None,
+        _ => match payload.excerpt(judged)? {
+            Excerpt::Text(text) if text.len() == octets => Some(Some(text)),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a chunk's line differs from others in values alone, if its size line
+/// is plain and so is its payload.
+#[inline(always)]
+fn is_usual(judged: &JudgedChunk) -> bool {
+    judged.side == Side::Response
         && judged.exchange.stream.is_some()
         && judged.decoded.is_none()
         && judged.chunk.message.is_none()
