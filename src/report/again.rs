@@ -58,7 +58,8 @@ impl<const N: usize> Again<N> {
     pub(crate) fn count(&mut self, value: usize, number: u64) {
         if let Some(Value { end, number: known, .. }) = self.values.get_mut(value)
             && known.is_some_and(|known| known.checked_add(1) == Some(number))
-            && let Some(digit @ b'0'..b'9') = self.text.get_mut(*end - 1)
+            && let Some(digit) = self.text.get_mut(*end - 1)
+            && *digit < b'9'
         {
             (*digit, *known) = (*digit + 1, Some(number));
         } else {
@@ -165,5 +166,74 @@ fn length(text: &[u8], before: &str) -> Option<usize> {
             end.map(|end| end + 1)
         }
         _ => text.iter().position(|octet| matches!(octet, b',' | b'}')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a line says.
+    type Said = (u64, u64, Vec<u64>, String, Option<String>);
+
+    fn line((count, number, list, word, string): &Said) -> String {
+        let line = serde_json::json!({ "a": count, "b": number, "c": list, "d": word, "e": string, "f": 1 });
+        format!("{line}\n")
+    }
+
+    fn numbers() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            0..12u64,
+            95..105u64,
+            99_999_998..100_000_003u64,
+            1_099_999_998..1_100_000_002u64,
+            any::<u64>()
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_line_with_other_values_is_as_if_written_anew(
+            all in proptest::collection::vec(
+                (
+                    prop_oneof![Just(None), numbers().prop_map(Some)],
+                    numbers(),
+                    proptest::collection::vec(numbers(), 0..3),
+                    "[a-z]{0,70}",
+                    prop_oneof![Just(None), "[a\"\\\\,}\\]\u{1}]{0,6}".prop_map(Some)],
+                ),
+                1..20,
+            ),
+        ) {
+            let mut again = None;
+            let mut before = 0u64;
+            for (number, other, list, word, string) in all {
+                // Where none is given it is one more.
+                before = number.unwrap_or(before.saturating_add(1));
+                let said = (before, other, list, word, string);
+                let written = line(&said);
+                let (count, number, list, word, string) = &said;
+                let again = again.get_or_insert_with(|| {
+                    Again::of(written.as_bytes(), [r#""a":"#, r#","b":"#, r#","c":["#, r#","d":""#, r#","e":"#]).unwrap()
+                });
+                again.count(0, *count);
+                again.number(1, *number);
+                match list.as_slice() {
+                    [one] => again.number(2, *one),
+                    list => again.put(2, list.iter().map(u64::to_string).collect::<Vec<_>>().join(",").as_bytes()),
+                }
+                again.put(3, word.as_bytes());
+                again.put(4, serde_json::to_string(string).unwrap().as_bytes());
+                prop_assert_eq!(std::str::from_utf8(again.text()).unwrap(), written);
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_without_a_value_is_none_to_write_again() {
+        assert!(Again::of(b"{\"a\":1,\"b\":2}\n", [",\"b\":", ",\"a\":"]).is_none());
+        assert!(Again::of(b"{\"a\":1,\"b\":2", [",\"b\":"]).is_none());
     }
 }
