@@ -155,6 +155,7 @@ fn length(text: &[u8], before: &str) -> Option<usize> {
     match before.as_bytes().last() {
         Some(b'"') => text.iter().position(|octet| *octet == b'"'),
         Some(b'[') => text.iter().position(|octet| *octet == b']'),
+        _ if text.first() == Some(&b'[') => lists(text),
         _ if text.first() == Some(&b'"') => {
             // Up to a quote that isn't escaped.
             let mut escaped = true;
@@ -167,6 +168,22 @@ fn length(text: &[u8], before: &str) -> Option<usize> {
         }
         _ => text.iter().position(|octet| matches!(octet, b',' | b'}')),
     }
+}
+
+/// How long the list is that `text` begins with, with lists and strings in it.
+fn lists(text: &[u8]) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0, false, false);
+    let end = text.iter().position(|octet| {
+        match octet {
+            b'"' if !escaped => in_string = !in_string,
+            b'[' if !in_string => depth += 1,
+            b']' if !in_string => depth -= 1,
+            _ => {}
+        }
+        escaped = *octet == b'\\' && !escaped;
+        depth == 0
+    });
+    end.map(|end| end + 1)
 }
 
 #[cfg(test)]

@@ -132,7 +132,7 @@ impl<W: Write> JsonlReport<W> {
     #[inline(never)]
     fn exchange(&mut self, head: &ExchangeHead) -> io::Result<()> {
         self.begin_runs(head.id, head.expect);
-        if let Some(line) = self.usual.exchange.line(head, &mut self.usual.pen) {
+        if let Some(line) = self.usual.exchange.line(head, &mut self.text, &mut self.usual.pen) {
             return self.out.write_all(line);
         }
         self.begin_in(record!("exchange"), head.id);

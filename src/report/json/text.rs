@@ -134,7 +134,7 @@ pub(crate) use key;
 #[derive(Debug, Default)]
 struct List {
     fields: Fields,
-    text: Vec<u8>,
+    text: Buffer,
     /// Where each pair ends in it.
     ends: Vec<usize>,
 }
@@ -143,8 +143,8 @@ impl List {
     /// The text of a pair, if it is the one at that place.
     fn pair(&self, place: usize, pair: &(SmolStr, SmolStr)) -> Option<&[u8]> {
         self.fields.get(place).filter(|known| *known == pair)?;
-        let start = place.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied())?;
-        self.text.get(start..*self.ends.get(place)?)
+        let start = place.checked_sub(1).map_or(Some(1), |before| self.ends.get(before).copied())?;
+        self.text.written().get(start..*self.ends.get(place)?)
     }
 }
 
@@ -387,39 +387,59 @@ impl<S: Style> JsonText<S> {
         };
         self.key(key);
         if fields.is_empty() {
-            self.raw("[]");
-        } else if let Some(list) = self.lists.iter().find(|list| list.fields.is_same(fields)) {
-            self.out.append(&list.text);
-        } else {
-            self.list(fields);
+            return self.raw("[]");
+        }
+        let place = self.list(fields);
+        if let Some(list) = self.lists.get(place) {
+            self.out.append(list.text.written());
         }
     }
 
-    /// Writes a list of pairs of a name and a value: the pairs that the list
-    /// before has at the same place are copied from there.
-    fn list(&mut self, fields: &Fields) {
-        // Another one takes the place of the oldest.
+    /// A list of pairs of a name and a value, as text.
+    pub(crate) fn fields_text(&mut self, fields: &Fields) -> &[u8] {
+        if fields.is_empty() {
+            return b"[]";
+        }
+        let place = self.list(fields);
+        self.lists.get(place).map(|list| list.text.written()).unwrap_or_default()
+    }
+
+    /// Where a list of pairs of a name and a value is among those that are
+    /// remembered.
+    fn list(&mut self, fields: &Fields) -> usize {
+        match self.lists.iter().position(|list| list.fields.is_same(fields)) {
+            Some(place) => place,
+            None => {
+                self.add_list(fields);
+                0
+            }
+        }
+    }
+
+    /// Writes a list of pairs, to be remembered in place of the oldest. The
+    /// pairs that another one has at the same place are copied from there.
+    fn add_list(&mut self, fields: &Fields) {
         let mut list =
             if self.lists.len() < LISTS { None } else { self.lists.pop_back() }.unwrap_or_default();
         list.ends.clear();
-        let begin = self.out.len();
+        let text = &mut list.text;
+        text.clear();
+        text.push(b'[');
         for (place, pair) in fields.iter().enumerate() {
-            if let Some(text) = self.lists.iter().find_map(|known| known.pair(place, pair)) {
-                self.out.append(text);
+            if let Some(known) = self.lists.iter().find_map(|known| known.pair(place, pair)) {
+                text.append(known);
             } else {
-                self.raw(if place == 0 { "[" } else { S::COMMA });
-                self.out.push(b'[');
-                append_string(&mut self.out, &pair.0);
-                self.raw(S::COMMA);
-                append_string(&mut self.out, &pair.1);
-                self.out.push(b']');
+                text.append(if place == 0 { b"" } else { S::COMMA.as_bytes() });
+                text.push(b'[');
+                append_string(text, &pair.0);
+                text.append(S::COMMA.as_bytes());
+                append_string(text, &pair.1);
+                text.push(b']');
             }
-            list.ends.push(self.out.len() - begin);
+            list.ends.push(text.len());
         }
-        self.out.push(b']');
+        text.push(b']');
         list.fields = fields.clone();
-        list.text.clear();
-        list.text.extend_from_slice(self.out.written().get(begin..).unwrap_or_default());
         self.lists.push_front(list);
     }
 

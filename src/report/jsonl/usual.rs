@@ -151,7 +151,7 @@ mod tests {
     use crate::chunk::{LastChunk, Message};
     use crate::event::Kind;
     use crate::hints::pace::{Buffered, Timing};
-    use crate::http::{BodyEnd, Framing, Side};
+    use crate::http::{BodyEnd, Fields, Framing, Side};
     use crate::report::payload::Payload;
     use crate::report::samples::{self, Made};
     use crate::report::{
@@ -301,8 +301,11 @@ mod tests {
                 let target = self.text();
                 request.target = self.pick(&[request.target.clone(), target]);
                 response.status = self.pick(&[response.status, Some(404), None]);
-                let others = [("Date", "today")].map(|(name, value)| (name.into(), value.into()));
-                response.fields = self.pick(&[response.fields.clone(), Some(others.into()), None]);
+                let others =
+                    [("Date", "to\"]day"), ("[", "\\")].map(|(name, value)| (name.into(), value.into()));
+                let fields = [response.fields.clone(), Some(others.into()), None, Some(Fields::default())];
+                response.fields = self.pick(&fields);
+                request.fields = self.pick(&[request.fields.clone(), response.fields.clone()]);
             }
             head.request = self.pick(&[head.request.clone(), usual.request, None]);
             head.response = self.pick(&[head.response.clone(), usual.response, None]);

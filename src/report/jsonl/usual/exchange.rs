@@ -2,19 +2,26 @@
 
 use std::net::SocketAddr;
 
+use smol_str::SmolStr;
+
 use super::Pen;
+use crate::http::Fields;
 use crate::report::ExchangeHead;
 use crate::report::again::Again;
+use crate::report::json::text::{Compact, JsonText};
 use crate::units::{Stamp, Timestamp};
 
 /// What stands before the values.
-const BEFORE: [&str; 8] = [
+const BEFORE: [&str; 11] = [
     r#","stream":"#,
     r#","exchange":"#,
     r#","index":"#,
     r#","client":""#,
+    r#","target":"#,
+    r#","headers":"#,
     r#","frame":"#,
     r#","time":""#,
+    r#","headers":"#,
     r#","frame":"#,
     r#","time":""#,
 ];
@@ -25,8 +32,11 @@ enum Of {
     Exchange,
     Index,
     Client,
+    Target,
+    RequestFields,
     RequestFrame,
     RequestTime,
+    ResponseFields,
     ResponseFrame,
     ResponseTime,
 }
@@ -34,34 +44,44 @@ enum Of {
 /// See the module.
 #[derive(Debug, Default)]
 pub(in super::super) struct UsualExchange {
-    /// The heads that came last and are to be like.
+    /// The heads of the exchange that came last, and that others are to be like.
     alike: Option<ExchangeHead>,
-    line: Option<Again<8>>,
+    line: Option<Again<11>>,
     /// What is known to be in it.
     client: Option<SocketAddr>,
-    request: Option<Timestamp>,
-    response: Option<Timestamp>,
+    target: Option<SmolStr>,
+    fields: [Fields; 2],
+    times: [Option<Timestamp>; 2],
 }
 
 impl UsualExchange {
     /// Keeps an exchange's line, if it is the second one of its like.
     pub(in super::super) fn keep(&mut self, head: &ExchangeHead, line: &[u8]) {
-        if stamps(head).is_none() {
+        let Some([(requested, _, _), (responded, _, _)]) = taken_apart(head) else {
             return;
-        }
-        if self.alike.as_ref().is_some_and(|known| are_alike(known, head)) {
-            *self = Self { alike: self.alike.take(), line: Again::of(line, BEFORE), ..Self::default() };
-        } else {
-            *self = Self { alike: Some(head.clone()), ..Self::default() };
-        }
+        };
+        let is_alike = self.alike.as_ref().is_some_and(|known| are_alike(known, head));
+        *self = Self {
+            line: if is_alike { Again::of(line, BEFORE) } else { None },
+            target: head.request.as_ref().and_then(|request| request.target.clone()),
+            fields: [requested.clone(), responded.clone()],
+            alike: if is_alike { self.alike.take() } else { Some(head.clone()) },
+            client: None,
+            times: [None; 2],
+        };
     }
 
     /// The line of an exchange that is like those before; `None` of others, and
-    /// where none is kept.
-    pub(in super::super) fn line(&mut self, head: &ExchangeHead, pen: &mut Pen) -> Option<&[u8]> {
+    /// where none is kept. Header fields are written as `fields` does.
+    pub(in super::super) fn line(
+        &mut self,
+        head: &ExchangeHead,
+        fields: &mut JsonText<Compact>,
+        pen: &mut Pen,
+    ) -> Option<&[u8]> {
         let line = self.line.as_mut()?;
-        let [(request, requested), (response, responded)] = stamps(head)?;
-        let (stream, client) = (head.id.stream?.0, head.client?);
+        let [request, response] = taken_apart(head)?;
+        let (stream, client, target) = (head.id.stream?.0, head.client?, &head.request.as_ref()?.target);
         if !self.alike.as_ref().is_some_and(|known| are_alike(known, head)) {
             return None;
         }
@@ -71,37 +91,46 @@ impl UsualExchange {
         if self.client.replace(client) != Some(client) {
             pen.address(line, Of::Client as usize, client);
         }
-        line.number(Of::RequestFrame as usize, request);
-        pen.time(line, Of::RequestTime as usize, &mut self.request, requested);
-        line.number(Of::ResponseFrame as usize, response);
-        pen.time(line, Of::ResponseTime as usize, &mut self.response, responded);
+        if self.target != *target {
+            self.target.clone_from(target);
+            pen.string(line, Of::Target as usize, target.as_deref());
+        }
+        let of_sides = [
+            (Of::RequestFields as usize, Of::RequestFrame as usize, Of::RequestTime as usize),
+            (Of::ResponseFields as usize, Of::ResponseFrame as usize, Of::ResponseTime as usize),
+        ];
+        let known = self.fields.iter_mut().zip(&mut self.times);
+        for ((of, (known, known_time)), (list, frame, time)) in
+            of_sides.into_iter().zip(known).zip([request, response])
+        {
+            if !known.is_same(list) {
+                known.clone_from(list);
+                line.put(of.0, fields.fields_text(list));
+            }
+            line.number(of.1, frame);
+            pen.time(line, of.2, known_time, time);
+        }
         Some(line.text())
     }
 }
 
-/// The frames and times of both heads.
-fn stamps(head: &ExchangeHead) -> Option<[(u64, Timestamp); 2]> {
-    let known = |stamp: Option<Stamp>| stamp.and_then(|stamp| Some((stamp.frame.get(), stamp.at?)));
-    Some([known(head.request.as_ref()?.stamp)?, known(head.response.as_ref()?.stamp)?])
+/// The fields, frames and times of both heads.
+fn taken_apart(head: &ExchangeHead) -> Option<[(&Fields, u64, Timestamp); 2]> {
+    let known = |fields, stamp: Option<Stamp>| Some((fields, stamp?.frame.get(), stamp?.at?));
+    let (request, response) = (head.request.as_ref()?, head.response.as_ref()?);
+    Some([known(request.fields.as_ref()?, request.stamp)?, known(response.fields.as_ref()?, response.stamp)?])
 }
 
-/// Whether the lines of two exchanges, both with stamps, differ in values alone.
+/// Whether the lines of two exchanges, both to be taken apart, differ in values
+/// alone.
 fn are_alike(one: &ExchangeHead, other: &ExchangeHead) -> bool {
     let requests = one.request.as_ref().zip(other.request.as_ref());
     let responses = one.response.as_ref().zip(other.response.as_ref());
     one.server == other.server
         && one.framing == other.framing
         && one.expect == other.expect
-        && requests.is_some_and(|(one, other)| {
-            one.method == other.method
-                && one.target == other.target
-                && one.version == other.version
-                && one.fields == other.fields
-        })
+        && requests.is_some_and(|(one, other)| one.method == other.method && one.version == other.version)
         && responses.is_some_and(|(one, other)| {
-            one.status == other.status
-                && one.reason == other.reason
-                && one.version == other.version
-                && one.fields == other.fields
+            one.status == other.status && one.reason == other.reason && one.version == other.version
         })
 }
