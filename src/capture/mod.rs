@@ -299,7 +299,7 @@ impl<R: Read> CaptureReader<R> {
     /// Damage behind which no packet can be found, and failures to read. All
     /// packets before were given out. After [`NothingYet`], which only a source
     /// that answers with it brings about, it can be asked again.
-    #[inline]
+    #[inline(always)]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
         if !self.found && !self.find()? {
             return Ok(None);
@@ -380,7 +380,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Finds the next record; false where there is none.
-    #[inline]
+    #[inline(always)]
     fn find(&mut self) -> Result<bool, CaptureError> {
         if self.over {
             return Ok(false);

@@ -187,7 +187,7 @@ impl Pcap {
     }
 
     /// Finds the next record; false at the end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next<R: Read>(
         &mut self,
         block: &mut Block<R>,
@@ -206,7 +206,7 @@ impl Pcap {
 
     /// Takes the next record, if it is there whole and nothing is to be asked
     /// about it. If not, does nothing.
-    #[inline]
+    #[inline(always)]
     fn take<R: Read>(&mut self, block: &mut Block<R>, book: &mut Book, record: &mut Record) -> bool {
         let octets = block.octets();
         let Some(head) = octets.first_chunk() else {

@@ -35,6 +35,9 @@ impl Connection {
     /// Nothing more comes of the connection: all that is open ends, in the
     /// order of the exchanges.
     pub(super) fn close(&mut self, sink: &mut impl HttpSink) {
+        if self.forward.is_quiet() && self.backward.is_quiet() && self.exchanges.is_quiet() {
+            return;
+        }
         // The client's first: exchanges are numbered by their requests.
         let first = self.client.unwrap_or(Direction::Forward);
         let both = [first, first.reverse()];
@@ -59,6 +62,9 @@ impl Connection {
 
     /// A direction is closed, and so is the other one.
     fn conclude(&mut self, direction: Direction, sink: &mut impl HttpSink) {
+        if self.half(direction).is_quiet() {
+            return;
+        }
         self.cut_head(direction, None, sink);
         self.finish_decoder(direction, sink);
         let half = self.half(direction);

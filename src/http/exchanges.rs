@@ -69,6 +69,11 @@ impl Exchanges {
         self.next > 0
     }
 
+    /// Whether none is open, and no interim response stands for one.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.queue.is_empty() && self.interim.is_none()
+    }
+
     /// A request: its exchange's number, and one that is given up for it where
     /// more than `limit` await their response.
     pub(super) fn request(&mut self, method: Method, passed_over: u64, limit: usize) -> (u64, Option<u64>) {

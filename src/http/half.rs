@@ -83,6 +83,13 @@ impl Half {
         Self { reading, body: None, tunnels: SmallVec::new(), hole: false, passed_over: 0, departure: None }
     }
 
+    /// Whether nothing is under way in it: no message, no tunnel, no search.
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        let between = matches!(self.reading, Reading::Idle { .. } | Reading::Off);
+        between && self.body.is_none() && self.tunnels.is_empty()
+    }
+
     /// Its sender left; of several such packets the first counts.
     pub(super) fn left(&mut self, departure: Departure) {
         if self.departure.is_none_or(|other| departure.stamp.frame < other.stamp.frame) {

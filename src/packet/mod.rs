@@ -149,7 +149,7 @@ impl Decoder {
 
     /// Gives `take` what [`Self::decode`] finds in the frame. A frame of IEEE
     /// 802.11 may aggregate several packets: `take` gets each.
-    #[inline]
+    #[inline(always)]
     pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
         match plain::segment(frame) {
             Some(segment) => take(Decoded::Segment(segment)),

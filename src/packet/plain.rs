@@ -17,7 +17,7 @@ use crate::capture::{Frame, LinkType};
 /// The segment of a frame that is plain: one with at most one VLAN tag, an IPv4
 /// header without options of a whole datagram or an IPv6 header without
 /// extensions, which says how long the packet is, and a whole TCP header.
-#[inline]
+#[inline(always)]
 pub(super) fn segment<'a>(frame: &Frame<'a>) -> Option<Segment<'a>> {
     let packet = packet(frame)?;
     match packet.first()? {
@@ -48,7 +48,7 @@ pub(super) fn segment<'a>(frame: &Frame<'a>) -> Option<Segment<'a>> {
 }
 
 /// The IP packet in a frame of the link types that most captures have.
-#[inline]
+#[inline(always)]
 fn packet<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
     let (kind, packet) = match frame.link {
         LinkType::ETHERNET => {

@@ -216,12 +216,19 @@ impl Talk {
     }
 
     /// The exchange of that index; one whose request wasn't seen begins here.
+    #[inline]
     fn exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
-        let last = self.exchanges.len().saturating_sub(1);
         // Mostly there is one.
-        let is_last = self.exchanges.last().is_some_and(|(i, _)| *i == index);
-        let found = if is_last { Some(last) } else { self.exchanges.iter().position(|(i, _)| *i == index) };
-        let place = match found {
+        if self.exchanges.last().is_some_and(|(i, _)| *i == index) {
+            return self.exchanges.last_mut().and_then(|(_, exchange)| exchange.as_deref_mut());
+        }
+        self.any_exchange(index, options)
+    }
+
+    /// The same of any.
+    #[inline(never)]
+    fn any_exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
+        let place = match self.exchanges.iter().position(|(i, _)| *i == index) {
             Some(place) => place,
             None => {
                 let selected = options.filters.selects_target(None);

@@ -365,13 +365,14 @@ impl Reading {
             };
             *octets += frame.data.len() as u64;
             times.note(frame.stamp.at);
-            decoder.decode_each(&frame, |decoded| match decoded {
+            // By reference: a segment is large.
+            decoder.decode_each(&frame, |decoded| match &decoded {
                 Decoded::Segment(segment) => {
                     reassembler
-                        .push(&segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
+                        .push(segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
                 }
                 Decoded::UnsupportedLink(link) => {
-                    unsupported.get_or_insert((frame.stamp.frame, 0, link)).1 += 1;
+                    unsupported.get_or_insert((frame.stamp.frame, 0, *link)).1 += 1;
                 }
                 _ => {}
             });
