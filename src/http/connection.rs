@@ -139,9 +139,9 @@ impl Connection {
             StreamItem::Open(_) | StreamItem::Conflict(..) => {}
             StreamItem::Data(direction, piece) => {
                 // A borrowed view: what is split off later copies nothing.
-                let piece = Piece { bytes: piece.bytes.as_ref().into(), ..piece };
+                let mut piece = Piece { bytes: piece.bytes.as_ref().into(), ..piece };
                 self.octets |= !piece.bytes.is_empty();
-                self.data(direction, piece, sink);
+                self.data(direction, &mut piece, sink);
             }
             StreamItem::Gap(direction, gap) => self.gap(direction, gap, sink),
             StreamItem::Fin(direction, stamp) => self.left(direction, stamp, false, false, sink),
@@ -155,7 +155,7 @@ impl Connection {
         }
     }
 
-    fn data(&mut self, direction: Direction, piece: Piece<'_>, sink: &mut impl HttpSink) {
+    fn data(&mut self, direction: Direction, piece: &mut Piece<'_>, sink: &mut impl HttpSink) {
         let half = self.half(direction);
         half.hole = false;
         if !half.tunnels.is_empty() {
@@ -167,8 +167,8 @@ impl Connection {
     }
 
     /// Reads a piece to its end.
-    pub(super) fn read(&mut self, direction: Direction, mut piece: Piece<'_>, sink: &mut impl HttpSink) {
-        let bounds = self.bounds;
+    pub(super) fn read(&mut self, direction: Direction, piece: &mut Piece<'_>, sink: &mut impl HttpSink) {
+        let longest_head = self.bounds.head;
         loop {
             let side = self.side(direction);
             let half = self.half(direction);
@@ -183,18 +183,18 @@ impl Connection {
                     let lines = piece.bytes.iter().take_while(|octet| matches!(octet, b'\r' | b'\n')).count();
                     if lines > 0 {
                         blank.get_or_insert(piece.stamp);
-                        pieces::skip(&mut piece, lines);
+                        pieces::skip(piece, lines);
                         continue;
                     }
                     let blank = *blank;
-                    if blank.is_some() || !self.head_in_one_piece(direction, &mut piece, sink) {
+                    if blank.is_some() || !self.head_in_one_piece(direction, piece, sink) {
                         self.half(direction).reading = Reading::Head(Box::new(Head::new(side, blank)));
                     }
                 }
-                Reading::Head(head) => match head.push(&mut piece, bounds.head) {
+                Reading::Head(head) => match head.push(piece, longest_head) {
                     HeadStep::More => return,
                     HeadStep::StartLine(side) => self.start_line(direction, side, sink),
-                    HeadStep::Whole => self.collected_head(direction, &piece, sink),
+                    HeadStep::Whole => self.collected_head(direction, piece, sink),
                     HeadStep::TooLong if head.side().is_none() && side.is_none() => {
                         // So long a line, of something that nothing is known of.
                         self.not_http(Protocol::Other, sink);
@@ -204,10 +204,10 @@ impl Connection {
                         self.cut_head(direction, Some(piece.stamp), sink);
                         self.search(direction, Some(piece.at));
                     }
-                    HeadStep::Unlike => self.unlike(direction, &mut piece, sink),
+                    HeadStep::Unlike => self.unlike(direction, piece, sink),
                 },
                 Reading::Length { left } => {
-                    let part = pieces::take(&mut piece, usize::try_from(*left).unwrap_or(usize::MAX));
+                    let part = pieces::take(piece, usize::try_from(*left).unwrap_or(usize::MAX));
                     *left = left.saturating_sub(part.bytes.len() as u64);
                     let over = *left == 0;
                     let stamp = part.stamp;
@@ -217,7 +217,7 @@ impl Connection {
                     }
                 }
                 Reading::ToClose => {
-                    self.open_body_event(direction, BodyEvent::Data(piece), sink);
+                    self.open_body_event(direction, BodyEvent::Data(piece.clone()), sink);
                     return;
                 }
                 Reading::Chunked(decoder) => {
@@ -226,10 +226,10 @@ impl Connection {
                         return;
                     };
                     loop {
-                        while let Some(whole) = decoder.whole(&mut piece) {
+                        while let Some(whole) = decoder.whole(piece) {
                             sink.whole(body.index, side, &whole);
                         }
-                        match decoder.read(&mut piece) {
+                        match decoder.read(piece) {
                             None => return,
                             Some(Step::Token(token)) => {
                                 let event = BodyEvent::Chunk(token);
@@ -246,7 +246,7 @@ impl Connection {
                     }
                 }
                 Reading::Search(search) => {
-                    let Some(join) = search.read(&mut piece) else {
+                    let Some(join) = search.read(piece) else {
                         return;
                     };
                     self.join(direction, join, sink);
@@ -267,26 +267,35 @@ impl Connection {
             return false;
         }
         let side = self.side(direction);
-        let Some((head, len)) = self.recent.read(&piece.bytes, piece.stamp, side, self.bounds.head) else {
-            return false;
-        };
-        pieces::skip(piece, len);
-        let place = Place { first: piece.stamp, last: piece.stamp, end: piece.at };
-        self.roles(if head.side() == Side::Request { direction } else { direction.reverse() }, sink);
-        self.whole_head(direction, head, place, piece, sink);
-        true
+        // Out of the way while the head that it holds is told.
+        let mut recent = mem::take(&mut self.recent);
+        let read = recent.read(&piece.bytes, side, self.bounds.head);
+        let is_whole = read.is_some();
+        if let Some((head, len)) = read {
+            pieces::skip(piece, len);
+            let place = Place { first: piece.stamp, last: piece.stamp, end: piece.at };
+            self.roles(if head.side() == Side::Request { direction } else { direction.reverse() }, sink);
+            self.whole_head(direction, head, place, piece, sink);
+        }
+        self.recent = recent;
+        is_whole
     }
 
     /// A head that was collected is whole; `rest` is what came behind it.
     fn collected_head(&mut self, direction: Direction, rest: &Piece<'_>, sink: &mut impl HttpSink) {
         let Some(head) = self.take_head(direction) else { return };
         let Some(place) = head.place() else { return };
-        let head = match head.side() {
-            Some(Side::Request) => Whole::Request(Request::of(head.request())),
-            Some(Side::Response) => Whole::Response(Response::of(head.response())),
-            None => return,
-        };
-        self.whole_head(direction, head, place, rest, sink);
+        match head.side() {
+            Some(Side::Request) => {
+                let head = Request::of(head.request());
+                self.whole_head(direction, Whole::Request(&head), place, rest, sink);
+            }
+            Some(Side::Response) => {
+                let head = Response::of(head.response());
+                self.whole_head(direction, Whole::Response(&head), place, rest, sink);
+            }
+            None => {}
+        }
     }
 
     fn gap(&mut self, direction: Direction, gap: Gap, sink: &mut impl HttpSink) {
@@ -425,8 +434,8 @@ impl Connection {
         // until the stream is joined, which may be at one of its segments.
         let Some(head) = self.take_head(direction) else { return };
         self.search(direction, Some(head.at().unwrap_or(piece.at)));
-        for part in head.pieces() {
-            self.read(direction, part, sink);
+        for mut part in head.pieces() {
+            self.read(direction, &mut part, sink);
         }
     }
 

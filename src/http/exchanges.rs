@@ -1,7 +1,7 @@
 //! Which response answers which request: the n-th final response the n-th
 //! request (RFC 9112 §9.3.2), as far as the capture lets one count.
 
-use std::collections::VecDeque;
+use smallvec::SmallVec;
 
 use super::framing::Method;
 use super::{ResponseHead, Side};
@@ -12,8 +12,9 @@ use crate::units::Stamp;
 pub(super) struct Exchanges {
     /// The next one's number.
     next: u64,
-    /// In the order of their requests.
-    queue: VecDeque<Slot>,
+    /// In the order of their requests: mostly one, and never many more than may
+    /// await their response.
+    queue: SmallVec<[Slot; 1]>,
     /// Requests that await their response, in `queue`.
     awaited: usize,
     /// How many octets of the server's were passed over so far.
@@ -63,6 +64,21 @@ pub(super) struct Answered {
     pub(super) passed: Vec<u64>,
 }
 
+impl Answered {
+    /// One of whose request nothing is known.
+    fn of(index: u64, passed: Vec<u64>) -> Self {
+        Self { index, method: Method::Other, undecided: None, passed }
+    }
+}
+
+impl Exchange {
+    /// Its response begins.
+    fn answer(&mut self, passed: Vec<u64>) -> Answered {
+        self.response = Response::Begun;
+        Answered { index: self.index, method: self.method, undecided: self.undecided.take(), passed }
+    }
+}
+
 impl Exchanges {
     /// Whether there was any.
     pub(super) fn any(&self) -> bool {
@@ -106,7 +122,7 @@ impl Exchanges {
     fn add(&mut self, response: Response, method: Method, passed_over: u64) -> u64 {
         let index = self.next;
         self.next += 1;
-        self.queue.push_back(Slot::Exchange(Exchange {
+        self.queue.push(Slot::Exchange(Exchange {
             index,
             method,
             request_over: false,
@@ -120,27 +136,25 @@ impl Exchanges {
 
     /// A request was lost where one was due.
     pub(super) fn request_lost(&mut self) {
-        match self.queue.back_mut() {
+        match self.queue.last_mut() {
             Some(Slot::Unseen(_)) => {}
-            _ => self.queue.push_back(Slot::Unseen(1)),
+            _ => self.queue.push(Slot::Unseen(1)),
         }
     }
 
     /// A final response: its exchange, by number. Where its request wasn't
     /// seen it has one of its own.
     pub(super) fn respond(&mut self) -> Answered {
-        let of_its_own =
-            Answered { index: self.next, method: Method::Other, undecided: None, passed: Vec::new() };
         // Mostly one request awaits its response.
-        if let Some(Slot::Exchange(first)) = self.queue.front()
+        if let Some(Slot::Exchange(first)) = self.queue.first_mut()
             && first.response == Response::Awaited
             && !first.doubtful
         {
-            return self.answer(first.index, Vec::new());
+            self.awaited = self.awaited.saturating_sub(1);
+            return first.answer(Vec::new());
         }
         if self.take_unseen() {
-            self.joined(Side::Response);
-            return of_its_own;
+            return self.of_its_own();
         }
         let (mut first, mut certain) = (None, None);
         for exchange in self.exchanges_mut().filter(|exchange| exchange.response == Response::Awaited) {
@@ -151,8 +165,7 @@ impl Exchanges {
             }
         }
         let Some(index) = certain.or(first) else {
-            self.joined(Side::Response);
-            return of_its_own;
+            return self.of_its_own();
         };
         let mut passed = Vec::new();
         for exchange in self.exchanges_mut().take_while(|exchange| exchange.index < index) {
@@ -161,19 +174,16 @@ impl Exchanges {
                 passed.push(exchange.index);
             }
         }
-        self.awaited = self.awaited.saturating_sub(passed.len());
-        self.answer(index, passed)
+        self.awaited = self.awaited.saturating_sub(passed.len() + 1);
+        match self.get_mut(index) {
+            Some(exchange) => exchange.answer(passed),
+            None => Answered::of(index, passed),
+        }
     }
 
-    fn answer(&mut self, index: u64, passed: Vec<u64>) -> Answered {
-        self.awaited = self.awaited.saturating_sub(1);
-        let (mut method, mut undecided) = (Method::Other, None);
-        if let Some(exchange) = self.get_mut(index) {
-            exchange.response = Response::Begun;
-            method = exchange.method;
-            undecided = exchange.undecided.take();
-        }
-        Answered { index, method, undecided, passed }
+    /// A response whose request wasn't seen.
+    fn of_its_own(&mut self) -> Answered {
+        Answered::of(self.joined(Side::Response), Vec::new())
     }
 
     /// A response was lost where one was due: the exchange that it belongs to,
@@ -222,36 +232,41 @@ impl Exchanges {
         Some(index)
     }
 
-    /// One side's message is over: whether the exchange is.
+    /// One side's message is over: whether the exchange is, which is forgotten
+    /// then.
     pub(super) fn over(&mut self, index: u64, side: Side) -> bool {
-        let Some(exchange) = self.get_mut(index) else {
-            return false;
-        };
-        match side {
+        self.end(index, |exchange| match side {
             Side::Request => exchange.request_over = true,
             Side::Response => exchange.response = Response::Over,
-        }
-        self.remove_over(index)
+        })
     }
 
     /// Whether both sides are over; then it is forgotten.
     pub(super) fn remove_over(&mut self, index: u64) -> bool {
+        self.end(index, |_| {})
+    }
+
+    /// The same behind a change.
+    fn end(&mut self, index: u64, change: impl FnOnce(&mut Exchange)) -> bool {
+        let Some(place) = self.place(index) else { return false };
+        let Some(Slot::Exchange(exchange)) = self.queue.get_mut(place) else { return false };
+        change(exchange);
+        let over = exchange.request_over && exchange.response == Response::Over;
+        if over {
+            self.queue.remove(place);
+        }
+        over
+    }
+
+    /// Where the exchange of that number is, if it isn't over.
+    #[inline]
+    fn place(&self, index: u64) -> Option<usize> {
         let is = |slot: &Slot| matches!(slot, Slot::Exchange(exchange) if exchange.index == index);
         // The newest or the oldest, mostly.
-        let place = if self.queue.back().is_some_and(is) {
-            Some(self.queue.len().saturating_sub(1))
-        } else {
-            self.queue.iter().position(is)
-        };
-        let Some(place) = place else { return false };
-        match self.queue.get(place) {
-            Some(Slot::Exchange(exchange))
-                if exchange.request_over && exchange.response == Response::Over =>
-            {
-                self.queue.remove(place).is_some()
-            }
-            _ => false,
+        if self.queue.last().is_some_and(is) {
+            return Some(self.queue.len().saturating_sub(1));
         }
+        self.queue.iter().position(is)
     }
 
     /// Requests whose body depends on a response, and the packet that ended
@@ -267,13 +282,8 @@ impl Exchanges {
 
     /// Nothing more comes of an exchange: whether it was open until now.
     pub(super) fn forget(&mut self, index: u64) -> bool {
-        let place = self
-            .queue
-            .iter()
-            .position(|slot| matches!(slot, Slot::Exchange(exchange) if exchange.index == index));
-        let Some(Slot::Exchange(exchange)) = place.and_then(|place| self.queue.remove(place)) else {
-            return false;
-        };
+        let Some(place) = self.place(index) else { return false };
+        let Slot::Exchange(exchange) = self.queue.remove(place) else { return false };
         if exchange.response == Response::Awaited {
             self.awaited = self.awaited.saturating_sub(1);
         }
@@ -287,10 +297,7 @@ impl Exchanges {
 
     /// The exchange of that number, if it isn't over.
     pub(super) fn get_mut(&mut self, index: u64) -> Option<&mut Exchange> {
-        // The newest, mostly.
-        let last = self.queue.len().saturating_sub(1);
-        let is = |slot: &Slot| matches!(slot, Slot::Exchange(exchange) if exchange.index == index);
-        let place = if self.queue.back().is_some_and(is) { last } else { self.queue.iter().rposition(is)? };
+        let place = self.place(index)?;
         match self.queue.get_mut(place) {
             Some(Slot::Exchange(exchange)) => Some(exchange),
             _ => None,

@@ -40,7 +40,7 @@ impl Connection {
     pub(super) fn whole_head(
         &mut self,
         direction: Direction,
-        head: Whole,
+        head: Whole<'_>,
         place: Place,
         rest: &Piece<'_>,
         sink: &mut impl HttpSink,
@@ -60,14 +60,13 @@ impl Connection {
     fn whole_request(
         &mut self,
         direction: Direction,
-        request: Request,
+        request: &Request,
         place: Place,
         sink: &mut impl HttpSink,
     ) {
-        let Request { said, delimiter, upgrade } = request;
-        let method = Method::of(&said.head);
-        let index = self.request(said, sink);
-        if delimiter.framing == Ok(Framing::None) && (method == Method::Connect || upgrade) {
+        let Request { said, delimiter, upgrade, method } = request;
+        let index = self.request(said, *method, Some(place.first), sink);
+        if delimiter.framing == Ok(Framing::None) && (*method == Method::Connect || *upgrade) {
             // Whether octets follow depends on the response.
             if let Some(exchange) = self.exchanges.get_mut(index) {
                 exchange.undecided = Some(place.last);
@@ -80,26 +79,31 @@ impl Connection {
     fn whole_response(
         &mut self,
         direction: Direction,
-        response: Response,
+        response: &Response,
         place: Place,
         sink: &mut impl HttpSink,
     ) {
         let Response { said: Said { head, remarks }, delimiter, h2c } = response;
-        remark(&remarks, sink);
+        remark(remarks, sink);
+        let stamp = Some(place.first);
         // RFC 9110 §15.2: interim responses precede the final one.
         if head.status.is_some_and(|status| matches!(status, 100 | 102..=199)) {
-            self.exchanges.interim = Some(Box::new(head));
+            self.exchanges.interim = Some(Box::new(ResponseHead { stamp, ..head.clone() }));
             return;
         }
         let answered = self.answer(sink);
+        let by_method;
         let delimiter = match answered.method {
             Method::Other => delimiter,
-            method => framing::of_response(&head, method),
+            method => {
+                by_method = framing::of_response(head, method);
+                &by_method
+            }
         };
         let index = answered.index;
-        sink.event(HttpEvent::Response { index, head });
+        sink.event(HttpEvent::Response { index, head: ResponseHead { stamp, ..head.clone() } });
         if delimiter.framing == Ok(Framing::Tunnel) {
-            if h2c {
+            if *h2c {
                 self.switch_to_http2(&answered, direction, place.first, sink);
             } else {
                 self.tunnel(&answered, direction, sink);
@@ -127,7 +131,10 @@ impl Connection {
             return;
         }
         let index = match side {
-            Side::Request => self.request(head.request(), sink),
+            Side::Request => {
+                let said = head.request();
+                self.request(&said, Method::of(&said.head), Some(first), sink)
+            }
             Side::Response => {
                 let said = head.response();
                 remark(&said.remarks, sink);
@@ -213,14 +220,21 @@ impl Connection {
         }
         for part in held.iter() {
             match part {
-                Part::Octets(piece) => self.read(direction, piece, sink),
+                Part::Octets(mut piece) => self.read(direction, &mut piece, sink),
                 Part::Gap(gap) => self.read_gap(direction, gap, sink),
             }
         }
     }
 
-    /// A request's head: its exchange.
-    fn request(&mut self, said: Said<RequestHead>, sink: &mut impl HttpSink) -> u64 {
+    /// A request's head, with its method and the packet of its first octet: its
+    /// exchange.
+    fn request(
+        &mut self,
+        said: &Said<RequestHead>,
+        method: Method,
+        stamp: Option<Stamp>,
+        sink: &mut impl HttpSink,
+    ) -> u64 {
         self.decide(sink);
         remark(&said.remarks, sink);
         let passed_over = self.client.map_or(0, |client| {
@@ -231,9 +245,8 @@ impl Connection {
             };
             server.passed_over.saturating_add(searched)
         });
-        let (index, given_up) =
-            self.exchanges.request(Method::of(&said.head), passed_over, self.bounds.pipelined);
-        sink.event(HttpEvent::Request { index, head: said.head });
+        let (index, given_up) = self.exchanges.request(method, passed_over, self.bounds.pipelined);
+        sink.event(HttpEvent::Request { index, head: RequestHead { stamp, ..said.head.clone() } });
         if let Some(index) = given_up.filter(|index| self.exchanges.remove_over(*index)) {
             sink.event(HttpEvent::ExchangeEnd { index });
         }
@@ -261,19 +274,19 @@ impl Connection {
         &mut self,
         index: u64,
         direction: Direction,
-        delimiter: Delimiter,
+        delimiter: &Delimiter,
         place: Place,
         sink: &mut impl HttpSink,
     ) {
         let Place { first, last, end } = place;
-        for lenience in delimiter.remarks {
-            sink.event(HttpEvent::Lenient(lenience, first));
+        for lenience in &delimiter.remarks {
+            sink.event(HttpEvent::Lenient(*lenience, first));
         }
-        match delimiter.framing {
-            Ok(framing) => self.begin_body(index, direction, Some(framing), None, last, sink),
+        match &delimiter.framing {
+            Ok(framing) => self.begin_body(index, direction, Some(*framing), None, last, sink),
             Err(message) => {
                 self.begin_body(index, direction, None, None, last, sink);
-                let fault = FramingFault { chunk: None, stamp: first, message };
+                let fault = FramingFault { chunk: None, stamp: first, message: message.clone() };
                 self.end_body(direction, BodyEnd::Broken, Some(first), Some(fault), sink);
                 self.search(direction, Some(end));
             }
@@ -348,11 +361,11 @@ impl Connection {
         // What the client sent ahead of the answer goes through the tunnel.
         let ahead = self.take_head(client);
         self.half(client).reading = if read { Reading::Idle { blank: None } } else { Reading::Off };
-        for piece in ahead.iter().flat_map(|head| head.pieces()) {
+        for mut piece in ahead.iter().flat_map(|head| head.pieces()) {
             if answered.undecided.is_some() {
                 self.body_event(index, client, BodyEvent::Data(piece.clone()), sink);
             }
-            self.read(client, piece, sink);
+            self.read(client, &mut piece, sink);
         }
     }
 

@@ -16,7 +16,6 @@ use super::head::{self, Said};
 use super::start_line::StartLine;
 use super::{Fields, Framing, RequestHead, ResponseHead, Side};
 use crate::chunk::fields;
-use crate::units::Stamp;
 
 /// How many heads of each side are held. They are compared one by one, which
 /// costs little where they differ early, and much less than reading one.
@@ -33,6 +32,7 @@ pub(super) struct Request {
     pub(super) delimiter: Delimiter,
     /// It has an Upgrade field.
     pub(super) upgrade: bool,
+    pub(super) method: Method,
 }
 
 /// A response's head, with what is asked of it once it is whole.
@@ -45,18 +45,20 @@ pub(super) struct Response {
     pub(super) h2c: bool,
 }
 
-/// A head of either side.
-#[derive(Debug)]
-pub(super) enum Whole {
-    Request(Request),
-    Response(Response),
+/// A head of either side, where it lies: heads are large. One that is held has
+/// no stamp, since it was in several packets.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Whole<'h> {
+    Request(&'h Request),
+    Response(&'h Response),
 }
 
 impl Request {
     pub(super) fn of(said: Said<RequestHead>) -> Self {
         let delimiter = framing::of_request(&said.head);
         let upgrade = framing::has_upgrade(said.head.fields.as_ref());
-        Self { said, delimiter, upgrade }
+        let method = Method::of(&said.head);
+        Self { said, delimiter, upgrade, method }
     }
 }
 
@@ -70,11 +72,11 @@ impl Response {
 
 /// A head that may be held.
 trait Hold: Sized {
-    type Head: Clone;
+    type Head;
     const SIDE: Side;
 
-    /// What it says, and how its body is delimited.
-    fn parts(&self) -> (&Self::Head, &Delimiter);
+    /// How its body is delimited.
+    fn delimiter(&self) -> &Delimiter;
 
     /// One of that head and framing, with nothing to remark in it, and with
     /// whatever else is asked of this one.
@@ -85,13 +87,8 @@ trait Hold: Sized {
 
     /// How its body is delimited, if nothing is to be remarked on that.
     fn framing(&self) -> Option<Framing> {
-        let (_, delimiter) = self.parts();
+        let delimiter = self.delimiter();
         delimiter.framing.as_ref().ok().copied().filter(|_| delimiter.remarks.is_empty())
-    }
-
-    /// Another one that is the same, if there is nothing to remark in it.
-    fn again(&self, framing: Framing) -> Self {
-        self.with(self.parts().0.clone(), framing)
     }
 }
 
@@ -99,12 +96,13 @@ impl Hold for Request {
     type Head = RequestHead;
     const SIDE: Side = Side::Request;
 
-    fn parts(&self) -> (&RequestHead, &Delimiter) {
-        (&self.said.head, &self.delimiter)
+    fn delimiter(&self) -> &Delimiter {
+        &self.delimiter
     }
 
     fn with(&self, head: RequestHead, framing: Framing) -> Self {
-        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), upgrade: self.upgrade }
+        let method = Method::of(&head);
+        Self { said: Said::plain(head), delimiter: Delimiter::plain(framing), upgrade: self.upgrade, method }
     }
 
     fn like(&self, framing: Framing, kin: &Kin<'_>) -> Self {
@@ -125,8 +123,8 @@ impl Hold for Response {
     type Head = ResponseHead;
     const SIDE: Side = Side::Response;
 
-    fn parts(&self) -> (&ResponseHead, &Delimiter) {
-        (&self.said.head, &self.delimiter)
+    fn delimiter(&self) -> &Delimiter {
+        &self.delimiter
     }
 
     fn with(&self, head: ResponseHead, framing: Framing) -> Self {
@@ -147,7 +145,7 @@ impl Hold for Response {
     }
 }
 
-impl Whole {
+impl Whole<'_> {
     pub(super) fn side(&self) -> Side {
         match self {
             Self::Request(_) => Side::Request,
@@ -176,53 +174,47 @@ impl Recent {
     pub(super) fn read(
         &mut self,
         octets: &[u8],
-        stamp: Stamp,
         side: Option<Side>,
         limit: usize,
-    ) -> Option<(Whole, usize)> {
-        let held = self.held.get_or_insert_default();
-        let (requests, responses) = (&mut held.requests, &mut held.responses);
+    ) -> Option<(Whole<'_>, usize)> {
+        let Held { requests, responses } = self.held.get_or_insert_default().as_mut();
         let of = |wanted| side.is_none_or(|side| side == wanted);
         let request = of(Side::Request).then(|| requests.read(octets)).flatten();
         let mut response = || of(Side::Response).then(|| responses.read(octets)).flatten();
-        let (mut head, len) = if let Some((request, len)) = request {
-            (Whole::Request(request), len)
-        } else if let Some((response, len)) = response() {
-            (Whole::Response(response), len)
+        let (head, len) = if let Some((place, len)) = request {
+            (Whole::Request(requests.at(place)?), len)
+        } else if let Some((place, len)) = response() {
+            (Whole::Response(responses.at(place)?), len)
         } else {
-            let (head, len) = plain(octets, side)?;
+            let (side, start) = StartLine::new(side).plain(octets)?;
+            let (line, rest) = octets.split_at_checked(start)?;
+            let (fields, len) = plain_fields(rest)?;
+            let (line, len) = (head::text(line.strip_suffix(b"\r\n")?), start + len);
             let octets = octets.get(..len).unwrap_or_default();
-            match &head {
-                Whole::Request(request) => requests.hold(octets, request),
-                Whole::Response(response) => responses.hold(octets, response),
-            }
+            let head = match side {
+                Side::Request => {
+                    let head = Request::of(Said::plain(head::request(&line, Some(fields))));
+                    let place = requests.hold(octets, head);
+                    Whole::Request(requests.at(place)?)
+                }
+                Side::Response => {
+                    let head = Response::of(Said::plain(head::response(&line, Some(fields))));
+                    let place = responses.hold(octets, head);
+                    Whole::Response(responses.at(place)?)
+                }
+            };
             (head, len)
         };
-        match &mut head {
-            Whole::Request(request) => request.said.head.stamp = Some(stamp),
-            Whole::Response(response) => response.said.head.stamp = Some(stamp),
-        }
         (len <= limit).then_some((head, len))
     }
 }
 
-/// Reads a head that is all there and of which nothing is to be remarked.
-fn plain(octets: &[u8], side: Option<Side>) -> Option<(Whole, usize)> {
-    let (side, start) = StartLine::new(side).plain(octets)?;
-    let (line, rest) = octets.split_at_checked(start)?;
-    let line = line.strip_suffix(b"\r\n")?;
-    let (lines, _) = rest.split_at_checked(length(rest)?)?;
+/// The fields that some octets begin with, and how long they are with the empty
+/// line behind them: if all of it is there, and nothing to be remarked.
+fn plain_fields(octets: &[u8]) -> Option<(Fields, usize)> {
+    let (lines, _) = octets.split_at_checked(length(octets)?)?;
     let read = fields::parse(lines);
-    if !read.remarks.is_empty() {
-        return None;
-    }
-    let line = head::text(line);
-    let fields = Some(read.fields);
-    let whole = match side {
-        Side::Request => Whole::Request(Request::of(Said::plain(head::request(&line, fields)))),
-        Side::Response => Whole::Response(Response::of(Said::plain(head::response(&line, fields)))),
-    };
-    Some((whole, start + lines.len()))
+    read.remarks.is_empty().then_some((read.fields, lines.len()))
 }
 
 /// How long some field lines are, the empty line behind them included, if each
@@ -244,6 +236,8 @@ fn length(octets: &[u8]) -> Option<usize> {
 struct Ring<T> {
     heads: Vec<HeldHead<T>>,
     oldest: usize,
+    /// The last one that couldn't be held.
+    other: Option<T>,
     /// Where the lines of the head end that is read.
     ends: Vec<usize>,
 }
@@ -285,17 +279,18 @@ impl Kin<'_> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Self { heads: Vec::new(), oldest: 0, ends: Vec::new() }
+        Self { heads: Vec::new(), oldest: 0, other: None, ends: Vec::new() }
     }
 }
 
 impl<T: Hold> Ring<T> {
-    /// The head that some octets begin with, and its length, if one is held
-    /// that is the same, or like it.
-    fn read(&mut self, octets: &[u8]) -> Option<(T, usize)> {
+    /// Where the head is that some octets begin with, and its length, if one is
+    /// held that is the same, or like it.
+    fn read(&mut self, octets: &[u8]) -> Option<(Option<usize>, usize)> {
         // They begin with no other one, since each ends in its first empty line.
-        if let Some(held) = self.heads.iter().find(|held| octets.starts_with(&held.octets)) {
-            return Some((held.head.again(held.framing), held.octets.len()));
+        let mut held = self.heads.iter().enumerate();
+        if let Some((place, held)) = held.find(|(_, held)| octets.starts_with(&held.octets)) {
+            return Some((Some(place), held.octets.len()));
         }
         // The one that was held last is looked at first.
         let (behind, before) = self.heads.split_at_checked(self.oldest)?;
@@ -303,32 +298,44 @@ impl<T: Hold> Ring<T> {
         let ends = &mut self.ends;
         let (held, kin) = held.find_map(|held| Some((held, held.kin(octets, ends)?)))?;
         let head = held.head.like(held.framing, &kin);
-        self.hold_read(octets.get(..kin.len).unwrap_or_default(), &head);
-        Some((head, kin.len))
+        let place = self.hold_read(octets.get(..kin.len).unwrap_or_default(), head);
+        Some((place, kin.len))
     }
 
-    /// Holds a head.
-    fn hold(&mut self, octets: &[u8], head: &T) {
+    /// Holds a head, and says where.
+    fn hold(&mut self, octets: &[u8], head: T) -> Option<usize> {
         self.ends.clear();
         self.ends.extend(memchr::memchr_iter(b'\n', octets).map(|end| end + 1));
-        self.hold_read(octets, head);
+        self.hold_read(octets, head)
     }
 
     /// Holds a head of which is known where its lines end.
-    fn hold_read(&mut self, octets: &[u8], head: &T) {
-        let Some(framing) = head.framing().filter(|_| octets.len() <= LONGEST) else { return };
-        let head = head.again(framing);
+    fn hold_read(&mut self, octets: &[u8], head: T) -> Option<usize> {
+        let Some(framing) = head.framing().filter(|_| octets.len() <= LONGEST) else {
+            self.other = Some(head);
+            return None;
+        };
+        let place = self.oldest;
         if self.heads.len() < HELD {
             self.heads.push(HeldHead { octets: Vec::new(), ends: Vec::new(), head, framing });
-        } else if let Some(held) = self.heads.get_mut(self.oldest) {
+        } else if let Some(held) = self.heads.get_mut(place) {
             (held.head, held.framing) = (head, framing);
         }
-        if let Some(held) = self.heads.get_mut(self.oldest) {
+        if let Some(held) = self.heads.get_mut(place) {
             held.octets.clear();
             held.octets.extend_from_slice(octets);
             mem::swap(&mut held.ends, &mut self.ends);
         }
-        self.oldest = (self.oldest + 1) % HELD;
+        self.oldest = (place + 1) % HELD;
+        Some(place)
+    }
+
+    /// The head that is held at a place, or the last that couldn't be.
+    fn at(&self, place: Option<usize>) -> Option<&T> {
+        match place {
+            Some(place) => self.heads.get(place).map(|held| &held.head),
+            None => self.other.as_ref(),
+        }
     }
 }
 
@@ -375,10 +382,8 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
 
-    const STAMP: Stamp = Stamp::untimed(7);
-
     fn read(recent: &mut Recent, octets: &str, side: Option<Side>) -> Option<(String, usize)> {
-        let (head, len) = recent.read(octets.as_bytes(), STAMP, side, usize::MAX)?;
+        let (head, len) = recent.read(octets.as_bytes(), side, usize::MAX)?;
         Some((format!("{head:?}"), len))
     }
 
@@ -386,14 +391,14 @@ mod tests {
     fn a_head_that_was_read_before_is_the_same_and_shares_its_fields() {
         let mut recent = Recent::default();
         let octets = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nmore";
-        let mut fields = || match recent.read(octets, STAMP, None, 28) {
-            Some((Whole::Request(request), 28)) => request.said.head.fields.unwrap(),
+        let mut fields = || match recent.read(octets, None, 28) {
+            Some((Whole::Request(request), 28)) => request.said.head.fields.clone().unwrap(),
             other => panic!("{other:?}"),
         };
         let (first, second) = (fields(), fields());
         assert!(first.is_same(&second));
-        assert!(recent.read(octets, STAMP, None, 27).is_none(), "longer than a head may be");
-        assert!(recent.read(octets, STAMP, Some(Side::Response), 99).is_none(), "of the other side");
+        assert!(recent.read(octets, None, 27).is_none(), "longer than a head may be");
+        assert!(recent.read(octets, Some(Side::Response), 99).is_none(), "of the other side");
     }
 
     #[test]
@@ -416,9 +421,9 @@ mod tests {
     #[test]
     fn a_head_that_is_like_one_before_shares_what_does_not_differ() {
         let mut recent = Recent::default();
-        let mut fields = |octets: &str| match recent.read(octets.as_bytes(), STAMP, None, usize::MAX) {
-            Some((Whole::Request(request), _)) => request.said.head.fields.unwrap(),
-            Some((Whole::Response(response), _)) => response.said.head.fields.unwrap(),
+        let mut fields = |octets: &str| match recent.read(octets.as_bytes(), None, usize::MAX) {
+            Some((Whole::Request(request), _)) => request.said.head.fields.clone().unwrap(),
+            Some((Whole::Response(response), _)) => response.said.head.fields.clone().unwrap(),
             other => panic!("{other:?}"),
         };
         let first = fields("GET /a HTTP/1.1\r\nHost: a\r\n\r\n");
