@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::chunk::WholeChunk;
 use crate::http::{Connection, HttpEvent, HttpSink, Protocol, Side};
-use crate::report::{ExchangeHead, ExchangeId, UnderWay};
+use crate::report::{ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
 
@@ -134,7 +134,7 @@ impl HttpSink for Listening<'_> {
     }
 
     fn whole(&mut self, index: u64, side: Side, chunk: &WholeChunk<'_>) {
-        if let Some(exchange) = self.talk.exchange(index, self.options) {
+        if let Some(exchange) = self.talk.exchange(index, self.options, self.emit) {
             exchange.whole(side, chunk, self.options, self.emit);
         }
     }
@@ -166,7 +166,7 @@ impl Talk {
                 let selected = options.filters.selects_target(head.target.as_deref());
                 self.left_out += u64::from(!selected);
                 let exchange = selected.then(|| {
-                    let mut exchange = Box::new(Exchange::new(self.unread(index)));
+                    let mut exchange = self.begin(index, emit);
                     exchange.request(head, known, options);
                     exchange
                 });
@@ -174,12 +174,12 @@ impl Talk {
             }
             HttpEvent::Response { index, head } => {
                 self.understood = true;
-                if let Some(exchange) = self.exchange(index, options) {
+                if let Some(exchange) = self.exchange(index, options, emit) {
                     exchange.response(head, known, options);
                 }
             }
             HttpEvent::Body { index, side, event } => {
-                if let Some(exchange) = self.exchange(index, options) {
+                if let Some(exchange) = self.exchange(index, options, emit) {
                     exchange.body(side, event, known, options, emit);
                 }
             }
@@ -187,7 +187,7 @@ impl Talk {
                 let Some(place) = self.exchanges.iter().position(|(i, _)| *i == index) else { return };
                 let (_, Some(exchange)) = self.exchanges.remove(place) else { return };
                 let frame = exchange.frame();
-                let shortfalls = exchange.finish(emit);
+                let Some(shortfalls) = exchange.finish(emit) else { return };
                 if let Some((first, count)) = shortfalls.cut_payloads {
                     self.troubles().cut_payloads(first, count);
                 }
@@ -217,23 +217,33 @@ impl Talk {
 
     /// The exchange of that index; one whose request wasn't seen begins here.
     #[inline]
-    fn exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
+    fn exchange(
+        &mut self,
+        index: u64,
+        options: &Options,
+        emit: &mut dyn Emit,
+    ) -> Option<&mut Exchange> {
         // Mostly there is one.
         if self.exchanges.last().is_some_and(|(i, _)| *i == index) {
             return self.exchanges.last_mut().and_then(|(_, exchange)| exchange.as_deref_mut());
         }
-        self.any_exchange(index, options)
+        self.any_exchange(index, options, emit)
     }
 
     /// The same of any.
     #[inline(never)]
-    fn any_exchange(&mut self, index: u64, options: &Options) -> Option<&mut Exchange> {
+    fn any_exchange(
+        &mut self,
+        index: u64,
+        options: &Options,
+        emit: &mut dyn Emit,
+    ) -> Option<&mut Exchange> {
         let place = match self.exchanges.iter().position(|(i, _)| *i == index) {
             Some(place) => place,
             None => {
                 let selected = options.filters.selects_target(None);
                 self.left_out += u64::from(!selected);
-                let exchange = selected.then(|| Box::new(Exchange::new(self.unread(index))));
+                let exchange = selected.then(|| self.begin(index, emit));
                 self.exchanges.push((index, exchange));
                 self.exchanges.len() - 1
             }
@@ -241,15 +251,9 @@ impl Talk {
         self.exchanges.get_mut(place).and_then(|(_, exchange)| exchange.as_deref_mut())
     }
 
-    fn unread(&self, index: u64) -> ExchangeHead {
-        ExchangeHead {
-            id: ExchangeId { stream: self.stream, index },
-            client: self.client,
-            server: self.server,
-            request: None,
-            response: None,
-            framing: None,
-            expect: None,
-        }
+    /// An exchange of which nothing came yet.
+    fn begin(&self, index: u64, emit: &mut dyn Emit) -> Box<Exchange> {
+        let id = ExchangeId { stream: self.stream, index };
+        Exchange::begin_anew(emit.spent(), id, self.client, self.server)
     }
 }

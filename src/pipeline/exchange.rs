@@ -1,5 +1,6 @@
 //! One exchange: its heads and bodies in, findings out.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, WholeChunk};
@@ -8,8 +9,8 @@ use crate::hints::Evidence;
 use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
 use crate::redact::{self, Readable};
 use crate::report::{
-    Body, ExchangeEnd, ExchangeHead, ExchangeVerdict, Expect, JudgedChunk, Tally, UnderWay, Violation,
-    ViolationCode,
+    Body, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, JudgedChunk, Tally, UnderWay,
+    Violation, ViolationCode,
 };
 use crate::units::{FrameNo, Stamp};
 use crate::verdict::Verdict;
@@ -65,45 +66,93 @@ pub(super) struct Stopped {
 /// An exchange while it comes.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    head: Arc<ExchangeHead>,
+    /// What is told when it is over, as far as it is known: nothing of it is
+    /// moved then. The body of a request that has none is in it at once, since
+    /// it takes no progress, and most requests are so.
+    end: ExchangeEnd,
     announced: bool,
-    /// The body of a request that has none: it takes no progress, and most
-    /// requests are so.
-    no_request_body: Option<Body>,
     request: Option<Box<Progress>>,
     response: Option<Progress>,
-    tally: Tally,
-    events: u64,
-    violations: u64,
     /// What the response's chunks show of their causes, once there is one of
     /// which something is expected.
     evidence: Option<Box<Evidence>>,
-    shortfalls: Shortfalls,
+    /// Most have none.
+    shortfalls: Option<Box<Shortfalls>>,
 }
 
 /// Why a raw response may have no chunk framing at all.
 const UNCHUNKED: &str = "; was this recorded with curl's --raw? Without it curl takes the framing away";
 
 impl Exchange {
-    pub(super) fn new(head: ExchangeHead) -> Self {
+    /// An exchange between these two of which nothing came yet. A `spent` one,
+    /// which was told, is written over: it needs no memory of its own.
+    pub(super) fn begin_anew(
+        spent: Option<Box<Self>>,
+        id: ExchangeId,
+        client: Option<SocketAddr>,
+        server: Option<SocketAddr>,
+    ) -> Box<Self> {
+        let unread = ExchangeHead { id, client, server, ..ExchangeHead::UNREAD };
+        let Some(mut exchange) = spent else { return Box::new(Self::new(unread)) };
+        let Self { end, announced, request, response, evidence, shortfalls } = &mut *exchange;
+        let ExchangeEnd {
+            head,
+            request_body,
+            response_body,
+            verdict,
+            tally,
+            events,
+            violations,
+            lints,
+            denied,
+            hints,
+            timing,
+        } = end;
+        match Arc::get_mut(head) {
+            Some(head) => *head = unread,
+            // A report has kept it.
+            None => *head = Arc::new(unread),
+        }
+        (*request_body, *response_body, *verdict) = (None, None, ExchangeVerdict::Unchecked);
+        (*tally, *events, *violations, *lints, *denied) = (Tally::default(), 0, 0, 0, 0);
+        hints.clear();
+        (*timing, *announced, *request, *response) = (None, false, None, None);
+        (*evidence, *shortfalls) = (None, None);
+        exchange
+    }
+
+    fn new(head: ExchangeHead) -> Self {
         Self {
-            head: Arc::new(head),
+            end: ExchangeEnd {
+                head: Arc::new(head),
+                request_body: None,
+                response_body: None,
+                verdict: ExchangeVerdict::Unchecked,
+                tally: Tally::default(),
+                events: 0,
+                violations: 0,
+                lints: 0,
+                denied: 0,
+                hints: Vec::new(),
+                timing: None,
+            },
             announced: false,
-            no_request_body: None,
             request: None,
             response: None,
-            tally: Tally::default(),
-            events: 0,
-            violations: 0,
             evidence: None,
-            shortfalls: Shortfalls::default(),
+            shortfalls: None,
         }
+    }
+
+    /// What is told of it when it is over.
+    pub(super) const fn ended(&self) -> &ExchangeEnd {
+        &self.end
     }
 
     /// The frame of its response's head, or of its request's.
     pub(super) fn frame(&self) -> Option<FrameNo> {
-        let response = self.head.response.as_ref().and_then(|head| head.stamp);
-        let request = self.head.request.as_ref().and_then(|head| head.stamp);
+        let response = self.end.head.response.as_ref().and_then(|head| head.stamp);
+        let request = self.end.head.request.as_ref().and_then(|head| head.stamp);
         response.or(request).map(|stamp| stamp.frame)
     }
 
@@ -115,33 +164,33 @@ impl Exchange {
             units && !progress.over
         })?;
         let (chunk, event) = progress.judge.under_way();
-        Some(UnderWay { exchange: self.head.id, chunk, event })
+        Some(UnderWay { exchange: self.end.head.id, chunk, event })
     }
 
     pub(super) fn request(&mut self, mut head: RequestHead, known: &mut Known, options: &Options) {
         if options.redact {
             redact::request(&mut head);
         } else if known.request_shows(&head, options) {
-            self.shortfalls.secret(head.stamp);
+            self.shortfalls().secret(head.stamp);
         }
-        Arc::make_mut(&mut self.head).request = Some(head);
+        Arc::make_mut(&mut self.end.head).request = Some(head);
     }
 
     pub(super) fn response(&mut self, mut head: ResponseHead, known: &mut Known, options: &Options) {
         if options.redact {
             redact::response(&mut head);
         } else if known.response_shows(&head, options) {
-            self.shortfalls.secret(head.stamp);
+            self.shortfalls().secret(head.stamp);
         }
-        Arc::make_mut(&mut self.head).response = Some(head);
+        Arc::make_mut(&mut self.end.head).response = Some(head);
     }
 
     /// How a body is read for what is secret in it.
     fn readable(&self, side: Side) -> Readable {
-        let request = self.head.request.as_ref();
+        let request = self.end.head.request.as_ref();
         let fields = match side {
             Side::Request => request.and_then(|head| head.fields.as_ref()),
-            Side::Response => self.head.response.as_ref().and_then(|head| head.fields.as_ref()),
+            Side::Response => self.end.head.response.as_ref().and_then(|head| head.fields.as_ref()),
         };
         Readable::of(fields, request.and_then(|head| head.target.as_deref()))
     }
@@ -192,7 +241,7 @@ impl Exchange {
             }
             websocket::Step::Broken(fault) => {
                 // Of a tunnel of which nothing is expected it is nobody's affair.
-                if side == Side::Response && matches!(self.head.expect, Some(Expect::Kind(_))) {
+                if side == Side::Response && matches!(self.end.head.expect, Some(Expect::Kind(_))) {
                     let (code, frame) = (ViolationCode::BadFraming, Some(fault.stamp.frame));
                     self.violation(side, code, fault.chunk, frame, fault.message, emit);
                 }
@@ -201,42 +250,39 @@ impl Exchange {
     }
 
     /// Nothing more comes: the exchange's verdict.
-    pub(super) fn finish(mut self: Box<Self>, emit: &mut dyn Emit) -> Shortfalls {
+    pub(super) fn finish(mut self: Box<Self>, emit: &mut dyn Emit) -> Option<Box<Shortfalls>> {
         self.announce(emit);
         let lost = self
             .response
             .as_ref()
             .is_some_and(|progress| progress.body.end == BodyEnd::Lost || progress.messages_lost);
-        let checkable = matches!(self.head.expect, Some(Expect::Kind(_)));
-        let verdict = if self.violations > 0 {
+        let end = &mut self.end;
+        let checkable = matches!(end.head.expect, Some(Expect::Kind(_)));
+        end.verdict = if end.violations > 0 {
             ExchangeVerdict::Fail
-        } else if self.tally.unverified > 0 || (lost && checkable) {
+        } else if end.tally.unverified > 0 || (lost && checkable) {
             ExchangeVerdict::Unverified
-        } else if self.tally.checked() > 0 {
+        } else if end.tally.checked() > 0 {
             ExchangeVerdict::Pass
         } else {
             ExchangeVerdict::Unchecked
         };
-        let (hints, timing) = self.evidence.take().map(|evidence| evidence.finish()).unwrap_or_default();
-        #[expect(clippy::manual_map, reason = "that would move more than the record")]
-        let response_body = match self.response {
-            Some(Progress { body, .. }) => Some(body),
-            None => None,
-        };
-        emit.emit(Found::ExchangeEnd(Box::new(ExchangeEnd {
-            head: self.head,
-            request_body: self.request.map(|progress| progress.body).or(self.no_request_body),
-            response_body,
-            verdict,
-            tally: self.tally,
-            events: self.events,
-            violations: self.violations,
-            lints: 0,
-            denied: 0,
-            hints,
-            timing,
-        })));
-        self.shortfalls
+        if let Some(evidence) = self.evidence.take() {
+            (end.hints, end.timing) = evidence.finish();
+        }
+        if let Some(progress) = self.request.take() {
+            end.request_body = Some(progress.body);
+        }
+        if let Some(progress) = self.response.take() {
+            end.response_body = Some(progress.body);
+        }
+        let shortfalls = self.shortfalls.take();
+        emit.ended(self);
+        shortfalls
+    }
+
+    fn shortfalls(&mut self) -> &mut Shortfalls {
+        self.shortfalls.get_or_insert_default()
     }
 
     fn side(&mut self, side: Side) -> Option<&mut Progress> {
@@ -266,13 +312,13 @@ impl Exchange {
             last_chunk: None,
         };
         if side == Side::Request && matches!(framing, Some(Framing::None | Framing::ContentLength(0))) {
-            self.no_request_body = Some(body);
+            self.end.request_body = Some(body);
             return;
         }
         let (task, codings) = match side {
             Side::Request => (Task::Pass(None), Vec::new()),
             Side::Response => {
-                let head = Arc::make_mut(&mut self.head);
+                let head = Arc::make_mut(&mut self.end.head);
                 head.framing = framing;
                 let unseen = ResponseHead::default();
                 let resolved = known.resolve(
@@ -283,14 +329,15 @@ impl Exchange {
                     joined.is_some(),
                 );
                 head.expect = resolved.expect;
-                if matches!(framing, Some(Framing::Chunked | Framing::Tunnel)) {
-                    self.shortfalls.encoding = resolved.unsupported;
+                let has_units = matches!(framing, Some(Framing::Chunked | Framing::Tunnel));
+                if let Some(encoding) = resolved.unsupported.filter(|_| has_units) {
+                    self.shortfalls().encoding = Some(encoding);
                 }
                 (resolved.task, resolved.codings)
             }
         };
         let settled = !matches!(task, Task::Guess { .. });
-        let mut judge = Judge::new(self.head.id, side, task, options);
+        let mut judge = Judge::new(self.end.head.id, side, task, options);
         let redactor = options.redact.then(|| {
             let readable = self.readable(side);
             judge.redact(readable);
@@ -309,7 +356,7 @@ impl Exchange {
             messages: None,
             messages_lost: false,
         };
-        let seen = self.head.response.as_ref();
+        let seen = self.end.head.response.as_ref();
         if framing == Some(Framing::Tunnel) && seen.is_some_and(is_websocket) {
             let keep = options.keep_payload.min(options.limits.payload);
             progress.judge.read_messages();
@@ -333,7 +380,7 @@ impl Exchange {
     fn announce(&mut self, emit: &mut dyn Emit) {
         if !self.announced {
             self.announced = true;
-            emit.emit(Found::Exchange(Arc::clone(&self.head)));
+            emit.emit(Found::Exchange(Arc::clone(&self.end.head)));
         }
     }
 
@@ -361,7 +408,7 @@ impl Exchange {
         if let Some(redactor) = &mut progress.redactor {
             redactor.chunk(&mut judged);
         }
-        self.events += 1;
+        self.end.events += 1;
         self.count(&judged, options);
         emit.one(judged);
     }
@@ -402,13 +449,13 @@ impl Exchange {
             match judgement {
                 Judgement::Settled(watch) => {
                     if let Some(kind) = watch {
-                        Arc::make_mut(&mut self.head).expect = Some(Expect::Kind(kind));
+                        Arc::make_mut(&mut self.end.head).expect = Some(Expect::Kind(kind));
                     }
                     self.announce(emit);
                 }
                 Judgement::Event(event) => {
-                    self.events += 1;
-                    emit.emit(Found::Event(self.head.id, event));
+                    self.end.events += 1;
+                    emit.emit(Found::Event(self.end.head.id, event));
                 }
                 Judgement::Chunk(mut judged) => {
                     if let Some(redactor) = self.side(side).and_then(|progress| progress.redactor.as_mut()) {
@@ -425,7 +472,7 @@ impl Exchange {
         let chunk = &judged.chunk;
         let fails = options.allow.fails(&judged.verdict);
         let violation = ViolationCode::of(&judged.verdict).filter(|_| fails).map(|code| {
-            (code, judged.side, chunk.index, chunk.last.frame, message::chunk(&judged, self.head.expect))
+            (code, judged.side, chunk.index, chunk.last.frame, message::chunk(&judged, self.end.head.expect))
         });
         emit.emit(Found::Chunk(judged));
         if let Some((code, side, chunk, frame, message)) = violation {
@@ -438,16 +485,16 @@ impl Exchange {
     fn count(&mut self, judged: &JudgedChunk, options: &Options) {
         let chunk = &judged.chunk;
         if options.keep_payload >= options.limits.payload && chunk.received > chunk.payload.len() as u64 {
-            let cut = self.shortfalls.cut_payloads.get_or_insert((chunk.last.frame, 0));
+            let cut = self.shortfalls().cut_payloads.get_or_insert((chunk.last.frame, 0));
             cut.1 += 1;
         }
         if options.shows.payload > 0 && redact::payload_shows(&chunk.payload, options.shows.payload) {
-            self.shortfalls.secret(Some(chunk.first));
+            self.shortfalls().secret(Some(chunk.first));
         }
         if judged.side == Side::Response {
-            *self.tally.of(&judged.verdict) += 1;
-            if options.explain && matches!(self.head.expect, Some(Expect::Kind(_))) {
-                let head = &self.head;
+            *self.end.tally.of(&judged.verdict) += 1;
+            if options.explain && matches!(self.end.head.expect, Some(Expect::Kind(_))) {
+                let head = &self.end.head;
                 self.evidence.get_or_insert_with(|| Box::new(Evidence::new(Arc::clone(head)))).chunk(judged);
             }
         }
@@ -462,9 +509,9 @@ impl Exchange {
         message: String,
         emit: &mut dyn Emit,
     ) {
-        self.violations += 1;
-        let frame = frame.filter(|_| self.head.id.stream.is_some());
-        let violation = Violation { exchange: self.head.id, side, code, chunk, frame, message };
+        self.end.violations += 1;
+        let frame = frame.filter(|_| self.end.head.id.stream.is_some());
+        let violation = Violation { exchange: self.end.head.id, side, code, chunk, frame, message };
         emit.emit(Found::Violation(Box::new(violation)));
     }
 
@@ -479,7 +526,7 @@ impl Exchange {
         options: &Options,
         emit: &mut dyn Emit,
     ) {
-        if let (Side::Request, Some(body)) = (side, &mut self.no_request_body) {
+        if let (Side::Request, Some(body)) = (side, &mut self.end.request_body) {
             (body.end, body.end_stamp, body.reset) = (end, stamp, reset);
             return;
         }
@@ -499,15 +546,17 @@ impl Exchange {
         let chunkless = progress.body.chunks == 0;
         self.take_judgements(side, options, emit);
         if let Some(coding) = unfinished.filter(|_| end == BodyEnd::Complete) {
-            self.shortfalls.unfinished_coding = Some(coding);
+            self.shortfalls().unfinished_coding = Some(coding);
         }
-        self.shortfalls.too_much |= too_much;
+        if too_much {
+            self.shortfalls().too_much = true;
+        }
         if let Some(mut fault) = fault {
             if options.redact {
                 redact::quoted(&mut fault.message);
             }
             // curl says that the body is chunked also where it took the chunks apart.
-            if self.head.id.stream.is_none() && chunkless && fault.chunk.is_none() {
+            if self.end.head.id.stream.is_none() && chunkless && fault.chunk.is_none() {
                 fault.message.push_str(UNCHUNKED);
             }
             self.violation(

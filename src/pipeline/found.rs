@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use super::conversation::Remains;
-use crate::report::{
-    Event, ExchangeEnd, ExchangeHead, ExchangeId, Finding, JudgedChunk, UnderWay, Violation,
-};
+use super::exchange::Exchange;
+use crate::report::{Event, ExchangeHead, ExchangeId, Finding, JudgedChunk, UnderWay, Violation};
 use crate::units::StreamId;
 
 /// Something that was found in a conversation.
@@ -24,7 +23,7 @@ pub(super) enum Found {
     /// See [`Finding::Violation`].
     Violation(Box<Violation>),
     /// See [`Finding::ExchangeEnd`].
-    ExchangeEnd(Box<ExchangeEnd>),
+    ExchangeEnd(Box<Exchange>),
     /// What is under way, where the report follows.
     UnderWay(Box<UnderWay>),
     /// A conversation is over, and there is something to say of it.
@@ -45,6 +44,16 @@ pub(super) trait Emit {
     /// the next one may be written over it. So many small chunks take no more
     /// memory than one.
     fn spare(&mut self) -> Option<Box<JudgedChunk>>;
+
+    /// Takes a [`Found::ExchangeEnd`].
+    fn ended(&mut self, exchange: Box<Exchange>) {
+        self.emit(Found::ExchangeEnd(exchange));
+    }
+
+    /// Such an exchange that was told: the next one may be written over it.
+    fn spent(&mut self) -> Option<Box<Exchange>> {
+        None
+    }
 }
 
 impl Found {
@@ -57,7 +66,7 @@ impl Found {
             Self::Event(id, event) => tell(&Finding::Event(*id, event)),
             Self::Chunk(judged) => tell(&Finding::Chunk(judged)),
             Self::Violation(violation) => tell(&Finding::Violation(violation)),
-            Self::ExchangeEnd(end) => tell(&Finding::ExchangeEnd(end)),
+            Self::ExchangeEnd(exchange) => tell(&Finding::ExchangeEnd(exchange.ended())),
             Self::UnderWay(_) | Self::Over(..) => {}
         }
     }

@@ -33,6 +33,7 @@ use crate::tcp::{Close, Direction, Piece, StreamItem};
 use crate::units::Stamp;
 
 use conversation::Conversation;
+use exchange::Exchange;
 use found::{Emit, Found};
 use known::Known;
 use options::Options;
@@ -116,11 +117,13 @@ struct Output<'a> {
     error: Option<io::Error>,
     /// The record of a chunk that was told, to be written over.
     spare: Option<Box<JudgedChunk>>,
+    /// An exchange that was told, to be written over.
+    spent: Option<Box<Exchange>>,
 }
 
 impl<'a> Output<'a> {
     fn new(report: &'a mut dyn Report, linter: Option<Box<Linter>>) -> Self {
-        Self { report, linter, totals: Totals::default(), error: None, spare: None }
+        Self { report, linter, totals: Totals::default(), error: None, spare: None, spent: None }
     }
 
     #[inline]
@@ -204,6 +207,15 @@ impl Emit for Output<'_> {
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {
         self.spare.take()
+    }
+
+    fn ended(&mut self, exchange: Box<Exchange>) {
+        self.emit(&Finding::ExchangeEnd(exchange.ended()));
+        self.spent = Some(exchange);
+    }
+
+    fn spent(&mut self) -> Option<Box<Exchange>> {
+        self.spent.take()
     }
 }
 

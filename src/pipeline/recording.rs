@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use super::exchange::Exchange;
 use super::found::{Emit, Found};
 use super::options::Options;
 use super::problems::plural;
@@ -124,6 +125,14 @@ impl Emit for Outlet<'_, '_> {
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {
         self.output.spare()
+    }
+
+    fn ended(&mut self, exchange: Box<Exchange>) {
+        self.output.ended(exchange);
+    }
+
+    fn spent(&mut self) -> Option<Box<Exchange>> {
+        self.output.spent()
     }
 }
 
