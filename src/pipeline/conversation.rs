@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use smallvec::SmallVec;
 
-use crate::chunk::WholeChunk;
-use crate::http::{Connection, HttpEvent, HttpSink, Protocol, Side};
+use crate::chunk::{ChunkToken, WholeChunk};
+use crate::http::{BodyEvent, Connection, HttpEvent, HttpSink, Protocol, Side};
 use crate::report::{ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::StreamId;
@@ -165,11 +165,10 @@ impl Talk {
                 self.understood = true;
                 let selected = options.filters.selects_target(head.target.as_deref());
                 self.left_out += u64::from(!selected);
-                let exchange = selected.then(|| {
-                    let mut exchange = self.begin(index, emit);
+                let mut exchange = selected.then(|| self.begin(index, emit));
+                if let Some(exchange) = &mut exchange {
                     exchange.request(head, known, options);
-                    exchange
-                });
+                }
                 self.exchanges.push((index, exchange));
             }
             HttpEvent::Response { index, head } => {
@@ -178,9 +177,35 @@ impl Talk {
                     exchange.response(head, known, options);
                 }
             }
-            HttpEvent::Body { index, side, event } => {
+            // Each kind by itself: events are large, and so needn't be moved.
+            HttpEvent::Body { index, side, event: BodyEvent::Begin { framing, joined } } => {
                 if let Some(exchange) = self.exchange(index, options, emit) {
-                    exchange.body(side, event, known, options, emit);
+                    exchange.begin(side, framing, joined, known, options, emit);
+                }
+            }
+            HttpEvent::Body { index, side, event: BodyEvent::Data(piece) } => {
+                if let Some(exchange) = self.exchange(index, options, emit) {
+                    exchange.data(side, piece, options, emit);
+                }
+            }
+            HttpEvent::Body { index, side, event: BodyEvent::Missing(gap) } => {
+                if let Some(exchange) = self.exchange(index, options, emit) {
+                    exchange.missing(side, gap, options, emit);
+                }
+            }
+            HttpEvent::Body { index, side, event: BodyEvent::Chunk(ChunkToken::Whole(whole)) } => {
+                if let Some(exchange) = self.exchange(index, options, emit) {
+                    exchange.whole(side, &whole, options, emit);
+                }
+            }
+            HttpEvent::Body { index, side, event: BodyEvent::Chunk(token) } => {
+                if let Some(exchange) = self.exchange(index, options, emit) {
+                    exchange.token(side, token, options, emit);
+                }
+            }
+            HttpEvent::Body { index, side, event: BodyEvent::End { end, stamp, reset, fault } } => {
+                if let Some(exchange) = self.exchange(index, options, emit) {
+                    exchange.end(side, end, stamp, reset, fault, options, emit);
                 }
             }
             HttpEvent::ExchangeEnd { index } => {

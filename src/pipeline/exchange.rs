@@ -6,12 +6,13 @@ use std::sync::Arc;
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, WholeChunk};
 use crate::coding::Coding;
 use crate::hints::Evidence;
-use crate::http::{BodyEnd, BodyEvent, Framing, RequestHead, ResponseHead, Side};
+use crate::http::{BodyEnd, Framing, RequestHead, ResponseHead, Side};
 use crate::redact::{self, Readable};
 use crate::report::{
     Body, ExchangeEnd, ExchangeHead, ExchangeId, ExchangeVerdict, Expect, JudgedChunk, Tally, UnderWay,
     Violation, ViolationCode,
 };
+use crate::tcp::{Gap, Piece};
 use crate::units::{FrameNo, Stamp};
 use crate::verdict::Verdict;
 use crate::websocket;
@@ -41,7 +42,6 @@ pub(super) struct Shortfalls {
 /// A body while it comes.
 #[derive(Debug)]
 struct Progress {
-    body: Body,
     judge: Judge,
     /// The body is over.
     over: bool,
@@ -53,6 +53,13 @@ struct Progress {
     messages: Option<Box<websocket::Decoder>>,
     /// Octets that are needed to find the next message are lost.
     messages_lost: bool,
+}
+
+impl Progress {
+    #[inline(always)]
+    fn new(judge: Judge) -> Self {
+        Self { judge, over: false, redactor: None, stopped_in: None, messages: None, messages_lost: false }
+    }
 }
 
 /// The chunk in which a body stopped.
@@ -160,8 +167,9 @@ impl Exchange {
     /// isn't over.
     pub(super) fn under_way(&self) -> Option<UnderWay> {
         let progress = self.response.as_ref().filter(|progress| {
-            let units = progress.body.framing == Some(Framing::Chunked) || progress.messages.is_some();
-            units && !progress.over
+            let body = self.end.response_body.as_ref();
+            let chunked = body.is_some_and(|body| body.framing == Some(Framing::Chunked));
+            (chunked || progress.messages.is_some()) && !progress.over
         })?;
         let (chunk, event) = progress.judge.under_way();
         Some(UnderWay { exchange: self.end.head.id, chunk, event })
@@ -195,39 +203,25 @@ impl Exchange {
         Readable::of(fields, request.and_then(|head| head.target.as_deref()))
     }
 
-    pub(super) fn body(
-        &mut self,
-        side: Side,
-        event: BodyEvent<'_>,
-        known: &mut Known,
-        options: &Options,
-        emit: &mut dyn Emit,
-    ) {
-        match event {
-            BodyEvent::Begin { framing, joined } => self.begin(side, framing, joined, known, options, emit),
-            BodyEvent::Data(mut piece) => {
-                let Some(progress) = self.side(side) else { return };
-                progress.body.size += piece.bytes.len() as u64;
-                while let Some(step) = self.messages(side).and_then(|messages| messages.read(&mut piece)) {
-                    self.message(side, step, options, emit);
-                }
-            }
-            BodyEvent::Missing(mut gap) => {
-                while let Some(step) = self.messages(side).and_then(|messages| messages.gap(&mut gap)) {
-                    self.message(side, step, options, emit);
-                }
-            }
-            BodyEvent::Chunk(ChunkToken::Whole(whole)) => self.whole(side, &whole, options, emit),
-            BodyEvent::Chunk(token) => self.token(side, token, options, emit),
-            BodyEvent::End { end, stamp, reset, fault } => {
-                self.end(side, end, stamp, reset, fault, options, emit);
-            }
+    /// Octets of a body that isn't chunked, or of a tunnel.
+    pub(super) fn data(&mut self, side: Side, mut piece: Piece<'_>, options: &Options, emit: &mut dyn Emit) {
+        let Some((_, body)) = self.side(side) else { return };
+        body.size += piece.bytes.len() as u64;
+        while let Some(step) = self.messages(side).and_then(|messages| messages.read(&mut piece)) {
+            self.message(side, step, options, emit);
+        }
+    }
+
+    /// Octets of such a body that the capture lacks.
+    pub(super) fn missing(&mut self, side: Side, mut gap: Gap, options: &Options, emit: &mut dyn Emit) {
+        while let Some(step) = self.messages(side).and_then(|messages| messages.gap(&mut gap)) {
+            self.message(side, step, options, emit);
         }
     }
 
     /// The reader of a WebSocket's messages.
     fn messages(&mut self, side: Side) -> Option<&mut websocket::Decoder> {
-        self.side(side)?.messages.as_deref_mut()
+        self.side(side)?.0.messages.as_deref_mut()
     }
 
     /// Takes what a WebSocket's reader has to tell.
@@ -235,7 +229,7 @@ impl Exchange {
         match step {
             websocket::Step::Token(token) => self.token(side, token, options, emit),
             websocket::Step::Lost => {
-                if let Some(progress) = self.side(side) {
+                if let Some((progress, _)) = self.side(side) {
                     progress.messages_lost = true;
                 }
             }
@@ -252,11 +246,9 @@ impl Exchange {
     /// Nothing more comes: the exchange's verdict.
     pub(super) fn finish(mut self: Box<Self>, emit: &mut dyn Emit) -> Option<Box<Shortfalls>> {
         self.announce(emit);
-        let lost = self
-            .response
-            .as_ref()
-            .is_some_and(|progress| progress.body.end == BodyEnd::Lost || progress.messages_lost);
         let end = &mut self.end;
+        let lost = end.response_body.as_ref().is_some_and(|body| body.end == BodyEnd::Lost)
+            || self.response.as_ref().is_some_and(|progress| progress.messages_lost);
         let checkable = matches!(end.head.expect, Some(Expect::Kind(_)));
         end.verdict = if end.violations > 0 {
             ExchangeVerdict::Fail
@@ -270,12 +262,8 @@ impl Exchange {
         if let Some(evidence) = self.evidence.take() {
             (end.hints, end.timing) = evidence.finish();
         }
-        if let Some(progress) = self.request.take() {
-            end.request_body = Some(progress.body);
-        }
-        if let Some(progress) = self.response.take() {
-            end.response_body = Some(progress.body);
-        }
+        // Of no use any more, and large.
+        (self.request, self.response) = (None, None);
         let shortfalls = self.shortfalls.take();
         emit.ended(self);
         shortfalls
@@ -285,14 +273,16 @@ impl Exchange {
         self.shortfalls.get_or_insert_default()
     }
 
-    fn side(&mut self, side: Side) -> Option<&mut Progress> {
+    /// A body while it comes.
+    fn side(&mut self, side: Side) -> Option<(&mut Progress, &mut Body)> {
         match side {
-            Side::Request => self.request.as_deref_mut(),
-            Side::Response => self.response.as_mut(),
+            Side::Request => Some((self.request.as_deref_mut()?, self.end.request_body.as_mut()?)),
+            Side::Response => Some((self.response.as_mut()?, self.end.response_body.as_mut()?)),
         }
     }
 
-    fn begin(
+    /// A body begins, as [`BodyEvent::Begin`](crate::http::BodyEvent::Begin) says.
+    pub(super) fn begin(
         &mut self,
         side: Side,
         framing: Option<Framing>,
@@ -301,7 +291,11 @@ impl Exchange {
         options: &Options,
         emit: &mut dyn Emit,
     ) {
-        let body = Body {
+        let place = match side {
+            Side::Request => &mut self.end.request_body,
+            Side::Response => &mut self.end.response_body,
+        };
+        *place = Some(Body {
             framing,
             size: 0,
             end: BodyEnd::Open,
@@ -310,9 +304,8 @@ impl Exchange {
             joined,
             chunks: 0,
             last_chunk: None,
-        };
+        });
         if side == Side::Request && matches!(framing, Some(Framing::None | Framing::ContentLength(0))) {
-            self.end.request_body = Some(body);
             return;
         }
         let (task, codings) = match side {
@@ -337,27 +330,22 @@ impl Exchange {
             }
         };
         let settled = !matches!(task, Task::Guess { .. });
-        let mut judge = Judge::new(self.end.head.id, side, task, options);
-        let redactor = options.redact.then(|| {
-            let readable = self.readable(side);
-            judge.redact(readable);
-            let mut body = Box::new(redact::Body::new(readable));
-            if joined.is_some() {
-                body.lost(0);
-            }
-            body
-        });
-        let mut progress = Progress {
-            body,
-            judge,
-            redactor,
-            over: false,
-            stopped_in: None,
-            messages: None,
-            messages_lost: false,
+        let redacted = options.redact.then(|| self.readable(side));
+        let websocket = framing == Some(Framing::Tunnel)
+            && self.end.head.response.as_ref().is_some_and(is_websocket);
+        let progress = Progress::new(Judge::new(self.end.head.id, side, task, options));
+        let progress = match side {
+            Side::Request => &mut **self.request.insert(Box::new(progress)),
+            Side::Response => self.response.insert(progress),
         };
-        let seen = self.end.head.response.as_ref();
-        if framing == Some(Framing::Tunnel) && seen.is_some_and(is_websocket) {
+        if let Some(readable) = redacted {
+            progress.judge.redact(readable);
+            let redactor = progress.redactor.insert(Box::new(redact::Body::new(readable)));
+            if joined.is_some() {
+                redactor.lost(0);
+            }
+        }
+        if websocket {
             let keep = options.keep_payload.min(options.limits.payload);
             progress.judge.read_messages();
             progress.messages = Some(Box::new(websocket::Decoder::new(keep)));
@@ -365,14 +353,8 @@ impl Exchange {
         if !codings.is_empty() {
             progress.judge.decode(&codings, options);
         }
-        match side {
-            Side::Request => self.request = Some(Box::new(progress)),
-            Side::Response => {
-                self.response = Some(progress);
-                if settled {
-                    self.announce(emit);
-                }
-            }
+        if side == Side::Response && settled {
+            self.announce(emit);
         }
     }
 
@@ -392,12 +374,12 @@ impl Exchange {
         options: &Options,
         emit: &mut dyn Emit,
     ) {
-        let Some(progress) = self.side(side) else { return };
+        let Some((progress, body)) = self.side(side) else { return };
         if let Some(redactor) = &mut progress.redactor {
             redactor.token(&ChunkToken::Whole(*whole), options.keep_payload);
         }
-        progress.body.chunks += 1;
-        progress.body.size += whole.size();
+        body.chunks += 1;
+        body.size += whole.size();
         progress.stopped_in = None;
         let Some(mut judged) = progress.judge.whole(whole, || emit.spare()) else {
             if progress.judge.has_found() {
@@ -413,16 +395,17 @@ impl Exchange {
         emit.one(judged);
     }
 
-    fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut dyn Emit) {
-        let Some(progress) = self.side(side) else { return };
+    /// Takes the next token of a body with chunks.
+    pub(super) fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut dyn Emit) {
+        let Some((progress, body)) = self.side(side) else { return };
         if let Some(redactor) = &mut progress.redactor {
             redactor.token(&token, options.keep_payload);
         }
         match &token {
             ChunkToken::End(chunk) => {
-                progress.body.chunks += 1;
+                body.chunks += 1;
                 if chunk.message.is_none() {
-                    progress.body.size += chunk.received;
+                    body.size += chunk.received;
                 }
                 progress.stopped_in = stopped_in(chunk);
             }
@@ -435,7 +418,7 @@ impl Exchange {
                 redact::size_line(&mut last.size_line);
                 redact::fields(&mut last.trailers);
             }
-            progress.body.last_chunk = Some(last);
+            body.last_chunk = Some(last);
             return;
         }
         progress.judge.push(token);
@@ -445,7 +428,7 @@ impl Exchange {
     }
 
     fn take_judgements(&mut self, side: Side, options: &Options, emit: &mut dyn Emit) {
-        while let Some(judgement) = self.side(side).and_then(|progress| progress.judge.poll()) {
+        while let Some(judgement) = self.side(side).and_then(|(progress, _)| progress.judge.poll()) {
             match judgement {
                 Judgement::Settled(watch) => {
                     if let Some(kind) = watch {
@@ -458,7 +441,7 @@ impl Exchange {
                     emit.emit(Found::Event(self.end.head.id, event));
                 }
                 Judgement::Chunk(mut judged) => {
-                    if let Some(redactor) = self.side(side).and_then(|progress| progress.redactor.as_mut()) {
+                    if let Some(redactor) = self.side(side).and_then(|(progress, _)| progress.redactor.as_mut()) {
                         redactor.chunk(&mut judged);
                     }
                     self.judged(judged, options, emit);
@@ -515,8 +498,9 @@ impl Exchange {
         emit.emit(Found::Violation(Box::new(violation)));
     }
 
+    /// A body ends, as [`BodyEvent::End`](crate::http::BodyEvent::End) says.
     #[allow(clippy::too_many_arguments)]
-    fn end(
+    pub(super) fn end(
         &mut self,
         side: Side,
         end: BodyEnd,
@@ -526,24 +510,22 @@ impl Exchange {
         options: &Options,
         emit: &mut dyn Emit,
     ) {
-        if let (Side::Request, Some(body)) = (side, &mut self.end.request_body) {
+        let (request, response) = (&mut self.end.request_body, &mut self.end.response_body);
+        let body = if side == Side::Request { request } else { response };
+        if let Some(body) = body {
             (body.end, body.end_stamp, body.reset) = (end, stamp, reset);
-            return;
         }
         if let Some(token) = self.messages(side).and_then(websocket::Decoder::finish) {
             self.token(side, token, options, emit);
         }
-        let Some(progress) = self.side(side) else { return };
+        let Some((progress, body)) = self.side(side) else { return };
         progress.over = true;
-        progress.body.end = end;
-        progress.body.end_stamp = stamp;
-        progress.body.reset = reset;
         progress.judge.finish(end);
-        let chunked = progress.body.framing == Some(Framing::Chunked);
+        let chunked = body.framing == Some(Framing::Chunked);
         let (unfinished, too_much) =
             (progress.judge.unfinished_coding(), progress.judge.decodes_to_too_much());
         let stopped_in = progress.stopped_in;
-        let chunkless = progress.body.chunks == 0;
+        let chunkless = body.chunks == 0;
         self.take_judgements(side, options, emit);
         if let Some(coding) = unfinished.filter(|_| end == BodyEnd::Complete) {
             self.shortfalls().unfinished_coding = Some(coding);
