@@ -105,6 +105,16 @@ struct Record {
 }
 
 impl Record {
+    /// Forgets what is known.
+    fn restart(&mut self) {
+        let Self { at, size_line, bare_lf, size, offset, received, trail, times, payload } = self;
+        (*at, *size, *offset, *received) = (0, 0, 0, 0);
+        (*bare_lf, *times) = (false, None);
+        size_line.clear();
+        trail.clear();
+        payload.clear();
+    }
+
     /// Counts octets that one packet delivered.
     fn arrived(&mut self, len: u64, stamp: &Stamp) {
         match self.trail.last_mut() {
@@ -152,6 +162,18 @@ impl Decoder {
             size_line_limit,
             trailer_limit,
         }
+    }
+
+    /// Puts it in front of another body's first octet.
+    pub(crate) fn restart(&mut self, size_line_limit: usize, trailer_limit: usize, keep_payload: usize) {
+        let Self { state, record, index, offset, remarks, .. } = self;
+        *state = State::Size(SizeLine::new(size_line_limit));
+        record.restart();
+        (*index, *offset) = (0, 0);
+        remarks.clear();
+        self.keep_payload = keep_payload;
+        self.size_line_limit = size_line_limit;
+        self.trailer_limit = trailer_limit;
     }
 
     /// Takes octets off the front of a piece, up to the next thing to tell.

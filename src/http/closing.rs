@@ -58,6 +58,10 @@ impl Connection {
                 sink.event(HttpEvent::ExchangeEnd { index });
             }
         }
+        for direction in both {
+            // What waits for a place to join may be much.
+            self.half(direction).reading = Reading::Off;
+        }
     }
 
     /// A direction is closed, and so is the other one.

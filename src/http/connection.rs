@@ -77,6 +77,7 @@ impl Connection {
     /// A connection; `keep_payload` is how many payload octets the record of a
     /// chunk keeps, at most [`Limits::payload`].
     #[must_use]
+    #[inline]
     pub fn new(opening: &Opening, limits: &Limits, keep_payload: usize) -> Self {
         let Opening { initiator, responder, handshake, .. } = *opening;
         let endpoints = Some(Endpoints { initiator, responder, handshake });
@@ -97,6 +98,7 @@ impl Connection {
         Self::with(None, Some(Direction::Forward), limits, keep_payload)
     }
 
+    #[inline(always)]
     fn with(
         endpoints: Option<Endpoints>,
         client: Option<Direction>,
@@ -268,8 +270,8 @@ impl Connection {
         }
         let side = self.side(direction);
         // Out of the way while the head that it holds is told.
-        let mut recent = mem::take(&mut self.recent);
-        let read = recent.read(&piece.bytes, side, self.bounds.head);
+        let mut heads = self.recent.take_heads();
+        let read = heads.read(&piece.bytes, side, self.bounds.head);
         let is_whole = read.is_some();
         if let Some((head, len)) = read {
             pieces::skip(piece, len);
@@ -277,7 +279,7 @@ impl Connection {
             self.roles(if head.side() == Side::Request { direction } else { direction.reverse() }, sink);
             self.whole_head(direction, head, place, piece, sink);
         }
-        self.recent = recent;
+        self.recent.put_heads(heads);
         is_whole
     }
 
@@ -394,7 +396,10 @@ impl Connection {
     ) {
         match step {
             Step::Complete => {
-                self.half(direction).reading = Reading::Idle { blank: None };
+                let idle = Reading::Idle { blank: None };
+                if let Reading::Chunked(spent) = mem::replace(&mut self.half(direction).reading, idle) {
+                    self.recent.keep_spent(spent);
+                }
                 self.end_body(direction, BodyEnd::Complete, Some(stamp), None, sink);
             }
             Step::Broken(fault) => {
@@ -500,9 +505,15 @@ impl Connection {
         }
     }
 
-    pub(super) fn decoder(&self) -> Box<Decoder> {
+    fn decoder(&mut self) -> Box<Decoder> {
         let Bounds { size_line, trailer, keep_payload, .. } = self.bounds;
-        Box::new(Decoder::with_limits(size_line, trailer, keep_payload))
+        match self.recent.take_spent() {
+            Some(mut spent) => {
+                spent.restart(size_line, trailer, keep_payload);
+                spent
+            }
+            None => Box::new(Decoder::with_limits(size_line, trailer, keep_payload)),
+        }
     }
 
     pub(super) fn body_event(

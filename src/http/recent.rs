@@ -15,7 +15,7 @@ use super::framing::{self, Delimiter, Method};
 use super::head::{self, Said};
 use super::start_line::StartLine;
 use super::{Fields, Framing, RequestHead, ResponseHead, Side};
-use crate::chunk::fields;
+use crate::chunk::{Decoder, fields};
 
 /// How many heads of each side are held. They are compared one by one, which
 /// costs little where they differ early, and much less than reading one.
@@ -154,20 +154,46 @@ impl Whole<'_> {
     }
 }
 
-/// The heads that were read last: lent to one connection after the other.
+/// What one connection leaves to the next, to which it is lent.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     /// `None` before the first, so that lending moves no more than a pointer.
-    held: Option<Box<Held>>,
+    heads: Option<Box<Heads>>,
+    /// A reader of chunks whose body is over. The next body has it, so that many
+    /// short ones take no more memory than one.
+    spent: Option<Box<Decoder>>,
 }
 
+impl Recent {
+    /// Takes out the heads that were read last.
+    pub(super) fn take_heads(&mut self) -> Box<Heads> {
+        self.heads.take().unwrap_or_default()
+    }
+
+    /// Puts them back.
+    pub(super) fn put_heads(&mut self, heads: Box<Heads>) {
+        self.heads = Some(heads);
+    }
+
+    /// A reader of chunks that nobody needs any more, if there is one.
+    pub(super) fn take_spent(&mut self) -> Option<Box<Decoder>> {
+        self.spent.take()
+    }
+
+    /// Keeps a reader of chunks that nobody needs any more.
+    pub(super) fn keep_spent(&mut self, spent: Box<Decoder>) {
+        self.spent = Some(spent);
+    }
+}
+
+/// The heads that were read last.
 #[derive(Debug, Default)]
-struct Held {
+pub(super) struct Heads {
     requests: Ring<Request>,
     responses: Ring<Response>,
 }
 
-impl Recent {
+impl Heads {
     /// The head that `octets`, which came with one packet, begin with, and how
     /// long it is: if it is all there, and plain, as nearly all are. `side` is
     /// whose it must be, `limit` the most octets that it may have.
@@ -177,7 +203,7 @@ impl Recent {
         side: Option<Side>,
         limit: usize,
     ) -> Option<(Whole<'_>, usize)> {
-        let Held { requests, responses } = self.held.get_or_insert_default().as_mut();
+        let Self { requests, responses } = self;
         let of = |wanted| side.is_none_or(|side| side == wanted);
         let request = of(Side::Request).then(|| requests.read(octets)).flatten();
         let mut response = || of(Side::Response).then(|| responses.read(octets)).flatten();
@@ -382,14 +408,14 @@ mod tests {
     use proptest::prelude::*;
     use proptest::sample::select;
 
-    fn read(recent: &mut Recent, octets: &str, side: Option<Side>) -> Option<(String, usize)> {
+    fn read(recent: &mut Heads, octets: &str, side: Option<Side>) -> Option<(String, usize)> {
         let (head, len) = recent.read(octets.as_bytes(), side, usize::MAX)?;
         Some((format!("{head:?}"), len))
     }
 
     #[test]
     fn a_head_that_was_read_before_is_the_same_and_shares_its_fields() {
-        let mut recent = Recent::default();
+        let mut recent = Heads::default();
         let octets = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nmore";
         let mut fields = || match recent.read(octets, None, 28) {
             Some((Whole::Request(request), 28)) => request.said.head.fields.clone().unwrap(),
@@ -414,13 +440,13 @@ mod tests {
             "GET /a HTTP/1.1\r\nHost: a\r\n b\r\n\r\n",
             "\r\nGET /a HTTP/1.1\r\n\r\n",
         ] {
-            assert_eq!(read(&mut Recent::default(), octets, None), None, "{octets:?}");
+            assert_eq!(read(&mut Heads::default(), octets, None), None, "{octets:?}");
         }
     }
 
     #[test]
     fn a_head_that_is_like_one_before_shares_what_does_not_differ() {
-        let mut recent = Recent::default();
+        let mut recent = Heads::default();
         let mut fields = |octets: &str| match recent.read(octets.as_bytes(), None, usize::MAX) {
             Some((Whole::Request(request), _)) => request.said.head.fields.clone().unwrap(),
             Some((Whole::Response(response), _)) => response.said.head.fields.clone().unwrap(),
@@ -458,7 +484,7 @@ mod tests {
             // Each differs from the one before in some of its parts.
             heads in vec((0..6usize, option::of(lines()), option::of((0..3usize, 0..10usize)), 0..4usize, 0..3usize), 1..30),
         ) {
-            let mut recent = Recent::default();
+            let mut recent = Heads::default();
             let mut fields = Vec::new();
             for (line, others, value, behind, side) in heads {
                 let line = ["GET / HTTP/1.1", "GET /a HTTP/1.0", "CONNECT a HTTP/1.1", "HTTP/1.1 200 OK", "HTTP/1.1 101 Now", "HTTP/1.1 204"][line];
@@ -472,7 +498,7 @@ mod tests {
                 let behind = ["", "x", "\r\n", "GET / HTTP/1.1\r\n\r\n"][behind];
                 let side = [None, Some(Side::Request), Some(Side::Response)][side];
                 let octets = format!("{line}\r\n{}\r\n{behind}", fields.concat());
-                let alone = read(&mut Recent::default(), &octets, side);
+                let alone = read(&mut Heads::default(), &octets, side);
                 prop_assert_eq!(read(&mut recent, &octets, side), alone);
             }
         }

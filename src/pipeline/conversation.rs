@@ -242,12 +242,7 @@ impl Talk {
 
     /// The exchange of that index; one whose request wasn't seen begins here.
     #[inline]
-    fn exchange(
-        &mut self,
-        index: u64,
-        options: &Options,
-        emit: &mut dyn Emit,
-    ) -> Option<&mut Exchange> {
+    fn exchange(&mut self, index: u64, options: &Options, emit: &mut dyn Emit) -> Option<&mut Exchange> {
         // Mostly there is one.
         if self.exchanges.last().is_some_and(|(i, _)| *i == index) {
             return self.exchanges.last_mut().and_then(|(_, exchange)| exchange.as_deref_mut());
@@ -257,12 +252,7 @@ impl Talk {
 
     /// The same of any.
     #[inline(never)]
-    fn any_exchange(
-        &mut self,
-        index: u64,
-        options: &Options,
-        emit: &mut dyn Emit,
-    ) -> Option<&mut Exchange> {
+    fn any_exchange(&mut self, index: u64, options: &Options, emit: &mut dyn Emit) -> Option<&mut Exchange> {
         let place = match self.exchanges.iter().position(|(i, _)| *i == index) {
             Some(place) => place,
             None => {

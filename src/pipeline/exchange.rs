@@ -331,8 +331,8 @@ impl Exchange {
         };
         let settled = !matches!(task, Task::Guess { .. });
         let redacted = options.redact.then(|| self.readable(side));
-        let websocket = framing == Some(Framing::Tunnel)
-            && self.end.head.response.as_ref().is_some_and(is_websocket);
+        let websocket =
+            framing == Some(Framing::Tunnel) && self.end.head.response.as_ref().is_some_and(is_websocket);
         let progress = Progress::new(Judge::new(self.end.head.id, side, task, options));
         let progress = match side {
             Side::Request => &mut **self.request.insert(Box::new(progress)),
@@ -396,7 +396,13 @@ impl Exchange {
     }
 
     /// Takes the next token of a body with chunks.
-    pub(super) fn token(&mut self, side: Side, token: ChunkToken<'_>, options: &Options, emit: &mut dyn Emit) {
+    pub(super) fn token(
+        &mut self,
+        side: Side,
+        token: ChunkToken<'_>,
+        options: &Options,
+        emit: &mut dyn Emit,
+    ) {
         let Some((progress, body)) = self.side(side) else { return };
         if let Some(redactor) = &mut progress.redactor {
             redactor.token(&token, options.keep_payload);
@@ -441,7 +447,9 @@ impl Exchange {
                     emit.emit(Found::Event(self.end.head.id, event));
                 }
                 Judgement::Chunk(mut judged) => {
-                    if let Some(redactor) = self.side(side).and_then(|(progress, _)| progress.redactor.as_mut()) {
+                    if let Some(redactor) =
+                        self.side(side).and_then(|(progress, _)| progress.redactor.as_mut())
+                    {
                         redactor.chunk(&mut judged);
                     }
                     self.judged(judged, options, emit);

@@ -93,8 +93,11 @@ impl Outlet<'_, '_> {
         item: StreamItem<'_>,
         options: &Options,
     ) {
-        let share = threads::share(stream, streams.len());
-        if let Some(streams) = streams.get_mut(share) {
+        let streams = match streams {
+            [all] => Some(all),
+            _ => streams.get_mut(threads::share(stream, streams.len())),
+        };
+        if let Some(streams) = streams {
             streams.item(stream, item, options, self);
         }
     }

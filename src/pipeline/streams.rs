@@ -33,6 +33,9 @@ enum Slot {
 #[derive(Debug, Default)]
 pub(super) struct Streams {
     slots: HashMap<StreamId, Slot, RandomState>,
+    /// The last conversation that was over: the next one is written over it, so
+    /// that many short ones take no more memory than one.
+    spent: Option<Box<Conversation>>,
     /// What followed from the heads that came last: many streams have the same.
     known: Known,
     selected: u64,
@@ -58,8 +61,9 @@ impl Streams {
         options: &Options,
         emit: &mut dyn Emit,
     ) {
-        match item {
-            StreamItem::Open(opening) => {
+        // Looked at where it is: items are large.
+        match &item {
+            &StreamItem::Open(opening) => {
                 let filters = &options.filters;
                 if filters.selects_stream(stream.0)
                     && filters.selects_endpoints(opening.initiator, opening.responder)
@@ -77,15 +81,23 @@ impl Streams {
                     if let Some(remains) = conversation.remains() {
                         emit.emit(Found::Over(stream, Box::new(remains)));
                     }
+                    self.spent = Some(conversation);
                 }
             }
-            item => {
+            _ => {
                 let Some(slot) = self.slots.get_mut(&stream) else { return };
                 if let Slot::Quiet(opening) = slot {
                     if !matches!(item, StreamItem::Data(..) | StreamItem::Gap(..)) {
                         return;
                     }
-                    *slot = Slot::Talking(Box::new(Conversation::new(stream, opening, options)));
+                    let conversation = match self.spent.take() {
+                        Some(mut spent) => {
+                            *spent = Conversation::new(stream, opening, options);
+                            spent
+                        }
+                        None => Box::new(Conversation::new(stream, opening, options)),
+                    };
+                    *slot = Slot::Talking(conversation);
                 }
                 if let Slot::Talking(conversation) = slot {
                     conversation.push(item, &mut self.known, options, emit);

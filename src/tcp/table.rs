@@ -264,7 +264,7 @@ impl Table {
 
     /// Finds the open connection of a segment, and makes it the one used last:
     /// its slot, and the direction of the segment.
-    #[inline]
+    #[inline(always)]
     pub fn find(&mut self, segment: &Segment<'_>) -> Result<(u32, Direction), Stranger> {
         // Segments of one connection come in runs.
         let newest = self.newest;
