@@ -99,8 +99,16 @@ impl Exchange {
         client: Option<SocketAddr>,
         server: Option<SocketAddr>,
     ) -> Box<Self> {
-        let unread = ExchangeHead { id, client, server, ..ExchangeHead::UNREAD };
-        let Some(mut exchange) = spent else { return Box::new(Self::new(unread)) };
+        let unread = || ExchangeHead {
+            id,
+            client,
+            server,
+            request: None,
+            response: None,
+            framing: None,
+            expect: None,
+        };
+        let Some(mut exchange) = spent else { return Box::new(Self::new(unread())) };
         let Self { end, announced, request, response, evidence, shortfalls } = &mut *exchange;
         let ExchangeEnd {
             head,
@@ -116,9 +124,12 @@ impl Exchange {
             timing,
         } = end;
         match Arc::get_mut(head) {
-            Some(head) => *head = unread,
+            Some(head) => {
+                (head.id, head.client, head.server) = (id, client, server);
+                (head.request, head.response, head.framing, head.expect) = (None, None, None, None);
+            }
             // A report has kept it.
-            None => *head = Arc::new(unread),
+            None => *head = Arc::new(unread()),
         }
         (*request_body, *response_body, *verdict) = (None, None, ExchangeVerdict::Unchecked);
         (*tally, *events, *violations, *lints, *denied) = (Tally::default(), 0, 0, 0, 0);

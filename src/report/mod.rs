@@ -103,19 +103,6 @@ pub struct ExchangeHead {
     pub expect: Option<Expect>,
 }
 
-impl ExchangeHead {
-    /// The head of an exchange of which nothing is known.
-    pub(crate) const UNREAD: Self = Self {
-        id: ExchangeId { stream: None, index: 0 },
-        client: None,
-        server: None,
-        request: None,
-        response: None,
-        framing: None,
-        expect: None,
-    };
-}
-
 /// An event, whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
