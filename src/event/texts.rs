@@ -287,6 +287,13 @@ impl<S: Subject> Texts<S> {
         self.subject.reuse(summary);
     }
 
+    /// As a new one, which gathers the same.
+    pub(super) fn begin_anew(&mut self) {
+        self.resume();
+        self.beginnings.known.clear();
+        self.beginnings.seen = 0;
+    }
+
     pub(super) fn resume(&mut self) {
         self.recogniser = Recogniser::new();
         self.place = Place::Between;

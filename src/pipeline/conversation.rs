@@ -212,7 +212,7 @@ impl Talk {
                 let Some(place) = self.exchanges.iter().position(|(i, _)| *i == index) else { return };
                 let (_, Some(exchange)) = self.exchanges.remove(place) else { return };
                 let frame = exchange.frame();
-                let Some(shortfalls) = exchange.finish(emit) else { return };
+                let Some(shortfalls) = exchange.finish(known, emit) else { return };
                 if let Some((first, count)) = shortfalls.cut_payloads {
                     self.troubles().cut_payloads(first, count);
                 }

@@ -255,7 +255,11 @@ impl Exchange {
     }
 
     /// Nothing more comes: the exchange's verdict.
-    pub(super) fn finish(mut self: Box<Self>, emit: &mut dyn Emit) -> Option<Box<Shortfalls>> {
+    pub(super) fn finish(
+        mut self: Box<Self>,
+        known: &mut Known,
+        emit: &mut dyn Emit,
+    ) -> Option<Box<Shortfalls>> {
         self.announce(emit);
         let end = &mut self.end;
         let lost = end.response_body.as_ref().is_some_and(|body| body.end == BodyEnd::Lost)
@@ -272,6 +276,9 @@ impl Exchange {
         };
         if let Some(evidence) = self.evidence.take() {
             (end.hints, end.timing) = evidence.finish();
+        }
+        if let Some(spent) = self.response.as_mut().and_then(|progress| progress.judge.spent()) {
+            known.framer = Some(spent);
         }
         // Of no use any more, and large.
         (self.request, self.response) = (None, None);
@@ -347,7 +354,11 @@ impl Exchange {
         let progress = Progress::new(Judge::new(self.end.head.id, side, task, options));
         let progress = match side {
             Side::Request => &mut **self.request.insert(Box::new(progress)),
-            Side::Response => self.response.insert(progress),
+            Side::Response => {
+                let progress = self.response.insert(progress);
+                progress.judge.take_over(&mut known.framer);
+                progress
+            }
         };
         if let Some(readable) = redacted {
             progress.judge.redact(readable);

@@ -157,6 +157,16 @@ impl Judge {
         }
     }
 
+    /// Reads with the framer of a judge that is done, if that reads the same.
+    pub(super) fn take_over(&mut self, spent: &mut Option<Framer>) {
+        self.framer = spent.take_if(|framer| framer.begin_anew(self.kind));
+    }
+
+    /// It is done, and needs its framer no more.
+    pub(super) fn spent(&mut self) -> Option<Framer> {
+        self.framer.take()
+    }
+
     /// The chunks are WebSocket messages.
     pub(super) fn read_messages(&mut self) {
         self.grows = true;

@@ -12,6 +12,7 @@ use smol_str::SmolStr;
 
 use super::expect::{READ_OF_REQUEST, READ_OF_RESPONSE, Resolved, resolve};
 use super::options::{Expectation, Options};
+use crate::event::Framer;
 use crate::http::target::asks_for_watch;
 use crate::http::{Fields, Framing, Recent, RequestHead, ResponseHead, is_named};
 use crate::redact;
@@ -34,6 +35,8 @@ pub(super) struct Known {
     harmless_response: Fields,
     /// What their chunks are expected to hold.
     exchanges: Memo<Exchange, Resolved>,
+    /// What found the events of a body that is over.
+    pub(super) framer: Option<Framer>,
 }
 
 /// What is looked at of a request.

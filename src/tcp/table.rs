@@ -58,7 +58,7 @@ impl Key {
 
     /// Which of these endpoints sends a segment, if it is between them. Says
     /// what [`Self::of`] says, sooner.
-    #[inline]
+    #[inline(always)]
     fn sender(&self, segment: &Segment<'_>) -> Option<End> {
         match (self, &segment.source, &segment.destination) {
             (Self::V4(KeyV4([low, high, ports])), SocketAddr::V4(source), SocketAddr::V4(destination)) => {
