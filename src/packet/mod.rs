@@ -34,6 +34,7 @@ use crate::units::Stamp;
 use fragments::{Datagram, Fragments};
 use ip::Envelope;
 use octets::{Octets, Stop};
+pub(crate) use plain::segment as plain_segment;
 
 /// Flags of a TCP segment that matter here (RFC 9293 §3.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -149,7 +150,7 @@ impl Decoder {
 
     /// Gives `take` what [`Self::decode`] finds in the frame. A frame of IEEE
     /// 802.11 may aggregate several packets: `take` gets each.
-    #[inline(always)]
+    #[inline]
     pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
         match plain::segment(frame) {
             Some(segment) => take(Decoded::Segment(segment)),
@@ -159,7 +160,7 @@ impl Decoder {
 
     /// The same for any frame.
     #[inline(never)]
-    fn decode_each_by_layers(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
+    pub(crate) fn decode_each_by_layers(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
         let Some(mut subframes) = aggregate(frame) else {
             return take(self.decode_by_layers(frame));
         };

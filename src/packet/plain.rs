@@ -18,7 +18,7 @@ use crate::capture::{Frame, LinkType};
 /// header without options of a whole datagram or an IPv6 header without
 /// extensions, which says how long the packet is, and a whole TCP header.
 #[inline(always)]
-pub(super) fn segment<'a>(frame: &Frame<'a>) -> Option<Segment<'a>> {
+pub(crate) fn segment<'a>(frame: &Frame<'a>) -> Option<Segment<'a>> {
     let packet = packet(frame)?;
     match packet.first()? {
         0x45 => {

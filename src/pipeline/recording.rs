@@ -377,17 +377,24 @@ impl Reading {
             };
             *octets += frame.data.len() as u64;
             times.note(frame.stamp.at);
-            // By reference: a segment is large.
-            decoder.decode_each(&frame, |decoded| match &decoded {
-                Decoded::Segment(segment) => {
-                    reassembler
-                        .push(segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
-                }
-                Decoded::UnsupportedLink(link) => {
-                    unsupported.get_or_insert((frame.stamp.frame, 0, *link)).1 += 1;
-                }
-                _ => {}
-            });
+            // As nearly all are: what is done for each of these is what reading a
+            // capture costs.
+            if let Some(segment) = packet::plain_segment(&frame) {
+                reassembler
+                    .push(&segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
+            } else {
+                decoder.decode_each_by_layers(&frame, |decoded| match decoded {
+                    Decoded::Segment(segment) => {
+                        reassembler.push(&segment, &mut |stream: StreamId, item: StreamItem<'_>| {
+                            way.item(stream, item);
+                        });
+                    }
+                    Decoded::UnsupportedLink(link) => {
+                        unsupported.get_or_insert((frame.stamp.frame, 0, link)).1 += 1;
+                    }
+                    _ => {}
+                });
+            }
             if follow {
                 way.moment();
             }
