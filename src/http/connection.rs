@@ -545,6 +545,11 @@ impl Connection {
         stamp: Stamp,
         sink: &mut impl HttpSink,
     ) {
+        if let Some(framing @ (Framing::None | Framing::ContentLength(0))) = framing {
+            let half = self.half(direction);
+            (half.body, half.reading) = (None, Reading::Idle { blank: None });
+            return self.no_body(index, direction, framing, stamp, sink);
+        }
         let decoder = (framing == Some(Framing::Chunked)).then(|| self.decoder());
         let half = self.half(direction);
         half.body = Some(OpenBody { index, framing, lacks: false });
@@ -555,9 +560,21 @@ impl Connection {
             _ => Reading::Idle { blank: None },
         };
         self.body_event(index, direction, BodyEvent::Begin { framing, joined }, sink);
-        if matches!(framing, Some(Framing::None | Framing::ContentLength(0))) {
-            self.end_body(direction, BodyEnd::Complete, Some(stamp), None, sink);
+    }
+
+    /// A body without octets begins and ends with the packet that `stamp` names.
+    pub(super) fn no_body(
+        &mut self,
+        index: u64,
+        direction: Direction,
+        framing: Framing,
+        stamp: Stamp,
+        sink: &mut impl HttpSink,
+    ) {
+        if let Some(side) = self.side(direction) {
+            sink.bodiless(index, side, framing, stamp);
         }
+        self.message_over(index, direction, sink);
     }
 
     /// The open body of a direction ends by what was read.

@@ -333,11 +333,7 @@ impl Connection {
         stamp: Stamp,
         sink: &mut impl HttpSink,
     ) {
-        let begin = BodyEvent::Begin { framing: Some(Framing::None), joined: None };
-        self.body_event(index, direction, begin, sink);
-        let end = BodyEvent::End { end: BodyEnd::Complete, stamp: Some(stamp), reset: false, fault: None };
-        self.body_event(index, direction, end, sink);
-        self.message_over(index, direction, sink);
+        self.no_body(index, direction, Framing::None, stamp, sink);
     }
 
     /// RFC 9110 §7.8, §9.3.6: the connection becomes a tunnel behind a 101, or

@@ -55,6 +55,22 @@ pub trait HttpSink {
         let event = BodyEvent::Chunk(ChunkToken::Whole(*chunk));
         self.event(HttpEvent::Body { index, side, event });
     }
+
+    /// Takes a body that has no octets, as most requests have one: the same as
+    /// its events, which needn't be made.
+    fn bodiless(&mut self, index: u64, side: Side, framing: Framing, stamp: Stamp) {
+        for event in BodyEvent::of_none(framing, stamp) {
+            self.event(HttpEvent::Body { index, side, event });
+        }
+    }
+}
+
+impl BodyEvent<'_> {
+    /// A body that has no octets, and ends with the packet that ends its head.
+    pub(crate) const fn of_none(framing: Framing, stamp: Stamp) -> [Self; 2] {
+        let end = Self::End { end: BodyEnd::Complete, stamp: Some(stamp), reset: false, fault: None };
+        [Self::Begin { framing: Some(framing), joined: None }, end]
+    }
 }
 
 impl<F: FnMut(HttpEvent<'_>)> HttpSink for F {

@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use smallvec::SmallVec;
 
 use crate::chunk::{ChunkToken, WholeChunk};
-use crate::http::{BodyEvent, Connection, HttpEvent, HttpSink, Protocol, Side};
+use crate::http::{BodyEvent, Connection, Framing, HttpEvent, HttpSink, Protocol, RequestHead, Side};
+use crate::redact;
 use crate::report::{ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
-use crate::units::StreamId;
+use crate::units::{Stamp, StreamId};
 
 use super::exchange::Exchange;
 use super::found::Emit;
@@ -58,6 +59,13 @@ impl Conversation {
             http: Connection::new(opening, &options.limits, options.keep_payload),
             talk: Talk::new(Some(stream)),
         }
+    }
+
+    /// The same written over one that is over.
+    pub(super) fn begin_anew(&mut self, stream: StreamId, opening: &Opening, options: &Options) {
+        let Self { http, talk } = self;
+        *http = Connection::new(opening, &options.limits, options.keep_payload);
+        *talk = Talk::new(Some(stream));
     }
 
     /// Raw HTTP responses, one after the other.
@@ -133,6 +141,18 @@ impl HttpSink for Listening<'_> {
         self.talk.event(event, self.known, self.options, self.emit);
     }
 
+    fn bodiless(&mut self, index: u64, side: Side, framing: Framing, stamp: Stamp) {
+        if side == Side::Request {
+            if let Some(exchange) = self.talk.exchange(index, self.options, self.emit) {
+                exchange.no_request_body(framing, stamp);
+            }
+            return;
+        }
+        for event in BodyEvent::of_none(framing, stamp) {
+            self.event(HttpEvent::Body { index, side, event });
+        }
+    }
+
     fn whole(&mut self, index: u64, side: Side, chunk: &WholeChunk<'_>) {
         if let Some(exchange) = self.talk.exchange(index, self.options, self.emit) {
             exchange.whole(side, chunk, self.options, self.emit);
@@ -161,15 +181,24 @@ impl Talk {
     fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut dyn Emit) {
         match event {
             HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
-            HttpEvent::Request { index, head } => {
+            HttpEvent::Request { index, mut head } => {
                 self.understood = true;
                 let selected = options.filters.selects_target(head.target.as_deref());
                 self.left_out += u64::from(!selected);
-                let mut exchange = selected.then(|| self.begin(index, emit));
-                if let Some(exchange) = &mut exchange {
-                    exchange.request(head, known, options);
+                if !selected {
+                    return self.exchanges.push((index, None));
                 }
-                self.exchanges.push((index, exchange));
+                let shows = if options.redact {
+                    redact::request(&mut head);
+                    false
+                } else {
+                    known.request_shows(&head, options)
+                };
+                let mut exchange = self.begin(index, Some(head), emit);
+                if shows {
+                    exchange.request_shows();
+                }
+                self.exchanges.push((index, Some(exchange)));
             }
             HttpEvent::Response { index, head } => {
                 self.understood = true;
@@ -258,7 +287,7 @@ impl Talk {
             None => {
                 let selected = options.filters.selects_target(None);
                 self.left_out += u64::from(!selected);
-                let exchange = selected.then(|| self.begin(index, emit));
+                let exchange = selected.then(|| self.begin(index, None, emit));
                 self.exchanges.push((index, exchange));
                 self.exchanges.len() - 1
             }
@@ -266,9 +295,9 @@ impl Talk {
         self.exchanges.get_mut(place).and_then(|(_, exchange)| exchange.as_deref_mut())
     }
 
-    /// An exchange of which nothing came yet.
-    fn begin(&self, index: u64, emit: &mut dyn Emit) -> Box<Exchange> {
+    /// An exchange of which no more came than its request, if that.
+    fn begin(&self, index: u64, request: Option<RequestHead>, emit: &mut dyn Emit) -> Box<Exchange> {
         let id = ExchangeId { stream: self.stream, index };
-        Exchange::begin_anew(emit.spent(), id, self.client, self.server)
+        Exchange::begin_anew(emit.spent(), id, self.client, self.server, request)
     }
 }

@@ -91,25 +91,27 @@ pub(super) struct Exchange {
 const UNCHUNKED: &str = "; was this recorded with curl's --raw? Without it curl takes the framing away";
 
 impl Exchange {
-    /// An exchange between these two of which nothing came yet. A `spent` one,
-    /// which was told, is written over: it needs no memory of its own.
+    /// An exchange between these two of which no more came than this request,
+    /// if that. A `spent` one, which was told, is written over: so many that are
+    /// short take no more memory than one.
     pub(super) fn begin_anew(
         spent: Option<Box<Self>>,
         id: ExchangeId,
         client: Option<SocketAddr>,
         server: Option<SocketAddr>,
+        request: Option<RequestHead>,
     ) -> Box<Self> {
-        let unread = || ExchangeHead {
+        let unread = |request| ExchangeHead {
             id,
             client,
             server,
-            request: None,
+            request,
             response: None,
             framing: None,
             expect: None,
         };
-        let Some(mut exchange) = spent else { return Box::new(Self::new(unread())) };
-        let Self { end, announced, request, response, evidence, shortfalls } = &mut *exchange;
+        let Some(mut exchange) = spent else { return Box::new(Self::new(unread(request))) };
+        let Self { end, announced, request: coming, response, evidence, shortfalls } = &mut *exchange;
         let ExchangeEnd {
             head,
             request_body,
@@ -126,15 +128,16 @@ impl Exchange {
         match Arc::get_mut(head) {
             Some(head) => {
                 (head.id, head.client, head.server) = (id, client, server);
-                (head.request, head.response, head.framing, head.expect) = (None, None, None, None);
+                head.request = request;
+                (head.response, head.framing, head.expect) = (None, None, None);
             }
             // A report has kept it.
-            None => *head = Arc::new(unread()),
+            None => *head = Arc::new(unread(request)),
         }
         (*request_body, *response_body, *verdict) = (None, None, ExchangeVerdict::Unchecked);
         (*tally, *events, *violations, *lints, *denied) = (Tally::default(), 0, 0, 0, 0);
         hints.clear();
-        (*timing, *announced, *request, *response) = (None, false, None, None);
+        (*timing, *announced, *coming, *response) = (None, false, None, None);
         (*evidence, *shortfalls) = (None, None);
         exchange
     }
@@ -186,13 +189,10 @@ impl Exchange {
         Some(UnderWay { exchange: self.end.head.id, chunk, event })
     }
 
-    pub(super) fn request(&mut self, mut head: RequestHead, known: &mut Known, options: &Options) {
-        if options.redact {
-            redact::request(&mut head);
-        } else if known.request_shows(&head, options) {
-            self.shortfalls().secret(head.stamp);
-        }
-        Arc::make_mut(&mut self.end.head).request = Some(head);
+    /// Its request shows a secret.
+    pub(super) fn request_shows(&mut self) {
+        let stamp = self.end.head.request.as_ref().and_then(|head| head.stamp);
+        self.shortfalls().secret(stamp);
     }
 
     pub(super) fn response(&mut self, mut head: ResponseHead, known: &mut Known, options: &Options) {
@@ -299,6 +299,12 @@ impl Exchange {
         }
     }
 
+    /// The request has no body, as the packet that ended its head says.
+    pub(super) fn no_request_body(&mut self, framing: Framing, stamp: Stamp) {
+        let none = Body::begun(Some(framing), None);
+        self.end.request_body = Some(Body { end: BodyEnd::Complete, end_stamp: Some(stamp), ..none });
+    }
+
     /// A body begins, as [`BodyEvent::Begin`](crate::http::BodyEvent::Begin) says.
     pub(super) fn begin(
         &mut self,
@@ -313,19 +319,7 @@ impl Exchange {
             Side::Request => &mut self.end.request_body,
             Side::Response => &mut self.end.response_body,
         };
-        *place = Some(Body {
-            framing,
-            size: 0,
-            end: BodyEnd::Open,
-            end_stamp: None,
-            reset: false,
-            joined,
-            chunks: 0,
-            last_chunk: None,
-        });
-        if side == Side::Request && matches!(framing, Some(Framing::None | Framing::ContentLength(0))) {
-            return;
-        }
+        *place = Some(Body::begun(framing, joined));
         let (task, codings) = match side {
             Side::Request => (Task::Pass(None), Vec::new()),
             Side::Response => {
@@ -384,7 +378,7 @@ impl Exchange {
     fn announce(&mut self, emit: &mut dyn Emit) {
         if !self.announced {
             self.announced = true;
-            emit.emit(Found::Exchange(Arc::clone(&self.end.head)));
+            emit.began(&self.end.head);
         }
     }
 

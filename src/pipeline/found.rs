@@ -45,6 +45,11 @@ pub(super) trait Emit {
     /// memory than one.
     fn spare(&mut self) -> Option<Box<JudgedChunk>>;
 
+    /// Takes a [`Found::Exchange`].
+    fn began(&mut self, head: &Arc<ExchangeHead>) {
+        self.emit(Found::Exchange(Arc::clone(head)));
+    }
+
     /// Takes a [`Found::ExchangeEnd`].
     fn ended(&mut self, exchange: Box<Exchange>) {
         self.emit(Found::ExchangeEnd(exchange));

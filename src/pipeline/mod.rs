@@ -21,13 +21,14 @@ mod trial;
 mod waiting;
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use crate::capture::{CaptureError, NothingYet};
 use crate::lint::Linter;
 use crate::packet::Segment;
 use crate::report::{
-    CaptureEnd, Conclusion, ExchangeEnd, ExchangeVerdict, Finding, Format, JudgedChunk, LeftOut, Outcome,
-    Report, Totals,
+    CaptureEnd, Conclusion, ExchangeEnd, ExchangeHead, ExchangeVerdict, Finding, Format, JudgedChunk,
+    LeftOut, Outcome, Report, Totals,
 };
 use crate::tcp::{Close, Direction, Piece, StreamItem};
 use crate::units::Stamp;
@@ -207,6 +208,10 @@ impl Emit for Output<'_> {
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {
         self.spare.take()
+    }
+
+    fn began(&mut self, head: &Arc<ExchangeHead>) {
+        self.emit(&Finding::Exchange(head));
     }
 
     fn ended(&mut self, exchange: Box<Exchange>) {

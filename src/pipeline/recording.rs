@@ -1,6 +1,7 @@
 //! One recording, from the first packet of its first part to the last.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use super::exchange::Exchange;
 use super::found::{Emit, Found};
@@ -11,7 +12,7 @@ use super::threads::{self, Crew, LaneCell, Watched};
 use super::{AnalysisError, Output};
 use crate::capture::{CaptureFormat, CaptureReader, LinkType};
 use crate::packet::{self, Decoded, Decoder, Segment};
-use crate::report::{CaptureEnd, Format, JudgedChunk, LeftOut};
+use crate::report::{CaptureEnd, ExchangeHead, Format, JudgedChunk, LeftOut};
 use crate::tcp::{Reassembler, StreamItem};
 use crate::units::{FrameNo, StreamId, Timestamp};
 
@@ -128,6 +129,10 @@ impl Emit for Outlet<'_, '_> {
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {
         self.output.spare()
+    }
+
+    fn began(&mut self, head: &Arc<ExchangeHead>) {
+        self.output.began(head);
     }
 
     fn ended(&mut self, exchange: Box<Exchange>) {

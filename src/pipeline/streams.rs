@@ -92,7 +92,7 @@ impl Streams {
                     }
                     let conversation = match self.spent.take() {
                         Some(mut spent) => {
-                            *spent = Conversation::new(stream, opening, options);
+                            spent.begin_anew(stream, opening, options);
                             spent
                         }
                         None => Box::new(Conversation::new(stream, opening, options)),

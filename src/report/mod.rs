@@ -238,6 +238,22 @@ pub struct Body {
     pub last_chunk: Option<Box<LastChunk>>,
 }
 
+impl Body {
+    /// One of which nothing came yet.
+    pub(crate) const fn begun(framing: Option<Framing>, joined: Option<u64>) -> Self {
+        Self {
+            framing,
+            size: 0,
+            end: BodyEnd::Open,
+            end_stamp: None,
+            reset: false,
+            joined,
+            chunks: 0,
+            last_chunk: None,
+        }
+    }
+}
+
 /// An exchange's verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExchangeVerdict {
