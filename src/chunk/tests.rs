@@ -136,6 +136,34 @@ impl Wire {
     }
 }
 
+/// Whatever a body was like: the reader of the next one knows nothing of it.
+#[test]
+fn a_reader_of_a_spent_body_is_as_a_new_one() {
+    for (body, keep) in [
+        ("5\r\nhello\r\n0\r\n\r\n", 100),
+        ("5;a=b\nhello\n0 \r\nA: b\r\nC : d\r\n\r\n", 3),
+        ("5\r\nhel", 100),
+        ("5\r\nhello\r", 100),
+        ("0\r\nA: b", 100),
+        ("00000000000000000000000000000005;a", 0),
+        ("x", 100),
+        ("", 100),
+    ] {
+        let mut spent = Decoder::with_limits(50, 60, keep);
+        let mut piece = Piece {
+            at: 7,
+            bytes: Cow::Borrowed(body.as_bytes()),
+            stamp: Stamp::untimed(3),
+            released: Stamp::untimed(3),
+            segment_start: true,
+        };
+        while spent.read(&mut piece).is_some() {}
+        spent.restart(20, 30, 40);
+        let new = Decoder::with_limits(20, 30, 40);
+        assert_eq!(format!("{spent:?}"), format!("{new:?}"), "{body:?}");
+    }
+}
+
 fn tell(told: &mut Vec<Told>, step: Step<'_>, at: u64) {
     let next = match step {
         Step::Token(ChunkToken::Begin { index, offset, size }) => Told::Begin(index, offset, size),

@@ -157,7 +157,7 @@ impl Whole<'_> {
 /// What one connection leaves to the next, to which it is lent.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
-    /// `None` before the first, so that lending moves no more than a pointer.
+    /// `None` before the first, so that lending moves no more than pointers.
     heads: Option<Box<Heads>>,
     /// A reader of chunks whose body is over. The next body has it, so that many
     /// short ones take no more memory than one.

@@ -610,3 +610,61 @@ impl ViolationCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Kind;
+    use crate::hints::{Cause, Hint};
+    use crate::units::StreamId;
+
+    fn begin(spent: Option<Box<Exchange>>) -> Box<Exchange> {
+        let id = ExchangeId { stream: Some(StreamId(7)), index: 3 };
+        let request = RequestHead { target: Some("/b".into()), ..RequestHead::default() };
+        let (client, server) = ("10.0.0.1:40000".parse().ok(), "10.0.0.2:80".parse().ok());
+        Exchange::begin_anew(spent, id, client, server, Some(request))
+    }
+
+    fn used() -> Box<Exchange> {
+        let id = ExchangeId { stream: None, index: 9 };
+        let mut exchange = Exchange::begin_anew(None, id, None, None, None);
+        let head = Arc::make_mut(&mut exchange.end.head);
+        head.response = Some(ResponseHead { status: Some(200), ..ResponseHead::default() });
+        head.framing = Some(Framing::Chunked);
+        head.expect = Some(Expect::Any);
+        let judge = Judge::new(
+            id,
+            Side::Response,
+            Task::Check { kind: Kind::Watch, joined: true },
+            &Options::default(),
+        );
+        exchange.response = Some(Progress::new(judge));
+        let judge = Judge::new(id, Side::Request, Task::Pass(None), &Options::default());
+        exchange.request = Some(Box::new(Progress::new(judge)));
+        exchange.evidence = Some(Box::new(Evidence::new(Arc::clone(&exchange.end.head))));
+        exchange.shortfalls().too_much = true;
+        exchange.announced = true;
+        exchange.no_request_body(Framing::None, Stamp::untimed(1));
+        let end = &mut exchange.end;
+        end.response_body = Some(Body { chunks: 5, ..Body::begun(None, Some(2)) });
+        end.verdict = ExchangeVerdict::Fail;
+        end.tally = Tally { one: 1, several: 2, part: 3, mixed: 4, invalid: 5, unverified: 6, unchecked: 7 };
+        (end.events, end.violations, end.lints, end.denied) = (1, 2, 3, 4);
+        end.hints.push(Hint { cause: Cause::Burst, chunks: vec![1], count: 1, message: "m".to_owned() });
+        exchange
+    }
+
+    /// Nothing of what was told remains, also where a report has kept the heads.
+    #[test]
+    fn an_exchange_written_over_another_is_as_a_new_one() {
+        let new = format!("{:?}", begin(None));
+        assert_eq!(format!("{:?}", begin(Some(used()))), new);
+        let mut free = used();
+        free.evidence = None;
+        assert_eq!(format!("{:?}", begin(Some(free))), new);
+        let kept = used();
+        let head = Arc::clone(&kept.end.head);
+        assert_eq!(format!("{:?}", begin(Some(kept))), new);
+        assert_eq!(head.id.index, 9);
+    }
+}

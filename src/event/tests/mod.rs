@@ -109,6 +109,43 @@ fn invalid(reading: &Reading) -> (u64, u64, &str, bool) {
     found
 }
 
+/// Whatever a body was like: the framer of the next one knows nothing of it.
+#[test]
+fn a_spent_framer_reads_as_a_new_one() {
+    let many = r#"{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"a"}}}"#.repeat(30);
+    let bodies = [
+        many.as_str(),
+        r#"{"type":"MODIFIED","object":{"kind":"Pod","metadata":{"name":"b"}}}"#,
+        r#"{"type":"ADDED","obj"#,
+        r#"{"type":"ADDED","object":{}} x{"#,
+        r#"1"#,
+        r#" "a" [1,2] 3"#,
+        "",
+    ];
+    for kind in [Kind::Watch, Kind::Json] {
+        for spent in bodies {
+            for body in bodies {
+                let mut framer = Framer::new(kind);
+                let (mut octets, mut offset) = (spent.as_bytes(), 0);
+                while framer.read(&mut octets, &mut offset).is_some() {}
+                framer.finish();
+                assert!(framer.begin_anew(kind));
+                assert_eq!(
+                    read_by(framer, [body.as_bytes()]),
+                    whole(kind, body.as_bytes()),
+                    "{spent} {body}"
+                );
+                let mut amid = Framer::new(kind);
+                amid.resume_amid(5);
+                assert!(amid.begin_anew(kind));
+                assert_eq!(read_by(amid, [body.as_bytes()]), whole(kind, body.as_bytes()), "{body}");
+            }
+        }
+    }
+    assert!(!Framer::new(Kind::Watch).begin_anew(Kind::Json));
+    assert!(!Framer::new(Kind::Sse).begin_anew(Kind::Sse), "what begins its body matters to it");
+}
+
 #[test]
 fn an_empty_body_has_nothing() {
     for kind in [Kind::Watch, Kind::WatchProtobuf, Kind::WatchCbor, Kind::Json, Kind::Ndjson, Kind::Sse] {
