@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, ChunkToken, Closing, FramingFault, WholeChunk};
-use crate::coding::Coding;
 use crate::hints::Evidence;
 use crate::http::{BodyEnd, Framing, RequestHead, ResponseHead, Side};
 use crate::redact::{self, Readable};
@@ -23,21 +22,7 @@ use super::judge::{Judge, Judgement, Task};
 use super::known::Known;
 use super::message;
 use super::options::Options;
-
-/// A chunk's payload was longer than what is kept, or its encoding isn't read.
-#[derive(Debug, Default)]
-pub(super) struct Shortfalls {
-    /// The frame of the first chunk whose payload was cut, and how many were.
-    pub(super) cut_payloads: Option<(FrameNo, u64)>,
-    /// The encoding that isn't supported.
-    pub(super) encoding: Option<String>,
-    /// The coding whose stream a complete body ends in.
-    pub(super) unfinished_coding: Option<Coding>,
-    /// A body decodes to more than is believed.
-    pub(super) too_much: bool,
-    /// The frame of the first head or chunk that shows a secret, and how many do.
-    pub(super) secrets: Option<(FrameNo, u64)>,
-}
+use super::problems::Shortfalls;
 
 /// A body while it comes.
 #[derive(Debug)]
@@ -578,14 +563,6 @@ impl Exchange {
             let chunk = stopped_in.map(|stopped| stopped.chunk);
             self.violation(side, ViolationCode::TruncatedBody, chunk, stamp.map(|s| s.frame), message, emit);
         }
-    }
-}
-
-impl Shortfalls {
-    /// A head or a chunk shows a secret.
-    fn secret(&mut self, stamp: Option<Stamp>) {
-        let frame = stamp.map_or(FrameNo::new(1), |stamp| stamp.frame);
-        self.secrets.get_or_insert((frame, 0)).1 += 1;
     }
 }
 

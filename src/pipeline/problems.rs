@@ -37,6 +37,30 @@ impl Tallied {
     }
 }
 
+/// What one exchange lacks: a chunk's payload was longer than what is kept, its
+/// encoding isn't read, or it shows secrets.
+#[derive(Debug, Default)]
+pub(super) struct Shortfalls {
+    /// The frame of the first chunk whose payload was cut, and how many were.
+    pub(super) cut_payloads: Option<(FrameNo, u64)>,
+    /// The encoding that isn't supported.
+    pub(super) encoding: Option<String>,
+    /// The coding whose stream a complete body ends in.
+    pub(super) unfinished_coding: Option<Coding>,
+    /// A body decodes to more than is believed.
+    pub(super) too_much: bool,
+    /// The frame of the first head or chunk that shows a secret, and how many do.
+    pub(super) secrets: Option<(FrameNo, u64)>,
+}
+
+impl Shortfalls {
+    /// A head or a chunk shows a secret.
+    pub(super) fn secret(&mut self, stamp: Option<Stamp>) {
+        let frame = stamp.map_or(FrameNo::new(1), |stamp| stamp.frame);
+        self.secrets.get_or_insert((frame, 0)).1 += 1;
+    }
+}
+
 /// What one stream lacks, and where its senders left the grammar.
 #[derive(Debug, Default)]
 pub(super) struct StreamTroubles {
