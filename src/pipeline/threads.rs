@@ -395,7 +395,8 @@ impl<'l, 'r> Lane<'l, 'r> {
             hand: Hand::new(0),
             shares,
             most_octets,
-            octets: most_octets,
+            // Until it is known what they yield.
+            octets: most_octets / LEAST,
             most_items: u32::try_from(most_octets / OCTETS_AN_ITEM).unwrap_or(u32::MAX).max(1),
             most_batches: batches.max(1),
             trial: Trial::new(trial),
