@@ -53,20 +53,37 @@ impl Model {
         Self { sides: [Side::default(), Side::default()], base, conflicts: 0, closed: None, strict }
     }
 
+    /// The offset that a sequence number means: of those that agree with it
+    /// modulo 2^32, the one next to where the direction has come to
+    /// (RFC 9293 §3.4). `None` where that is farther off than a window can be
+    /// (RFC 7323 §2.3).
+    fn offset(&self, who: usize, seq: u32) -> Option<i64> {
+        let reached = self.sides[who].delivered as i64;
+        let number = i64::from(seq.wrapping_sub(self.base[who]));
+        let turns = (reached - number + (1 << 31)) >> 32;
+        let offset = number + (turns << 32);
+        ((offset - reached).abs() <= 1 << 30).then_some(offset)
+    }
+
     fn push(&mut self, who: usize, packet: &Packet, frame: u64) {
         if packet.flags.syn {
             return;
         }
-        let at = u64::from(packet.seq.wrapping_sub(self.base[who]));
-        let ack = packet.ack.map_or(0, |ack| u64::from(ack.wrapping_sub(self.base[1 - who])));
+        let ack = packet.ack.and_then(|ack| self.offset(1 - who, ack));
+        let ack = ack.map_or(0, |ack| u64::try_from(ack).unwrap_or(0));
+        let Some(from) = self.offset(who, packet.seq) else { return };
+        // What would lie before the first octet is of nothing.
+        let before = usize::try_from(-from).unwrap_or(0);
+        let Some(octets) = packet.payload.get(before..) else { return };
+        let at = u64::try_from(from).unwrap_or(0);
         let side = &mut self.sides[who];
         if packet.flags.fin {
-            side.fin_at = Some(at + packet.payload.len() as u64);
+            side.fin_at = Some(at + octets.len() as u64);
         }
-        if !packet.payload.is_empty() {
+        if !octets.is_empty() && before == 0 {
             side.starts.insert((at, FrameNo::new(frame)));
         }
-        for (offset, &octet) in (at..).zip(&packet.payload) {
+        for (offset, &octet) in (at..).zip(octets) {
             if offset >= side.delivered {
                 side.first.entry(offset).or_insert((octet, FrameNo::new(frame)));
                 let cause = side.cause.entry(offset).or_insert(ack);
@@ -338,6 +355,32 @@ fn hear(packets: &[Packet], limits: &Limits, considered: bool) -> Vec<String> {
         heard.push(format!("{held} held, waits: {}", flow.starts_to_wait()));
     }
     heard
+}
+
+/// The model took a sequence number for an offset, though the receiver had
+/// acknowledged nearly 4 GiB that no packet brought: an octet that comes then
+/// belongs behind those (RFC 9293 §3.4), not at the beginning.
+#[test]
+fn an_octet_behind_acknowledgements_of_four_gib_is_not_the_first_one() {
+    let base = 20_u32;
+    let mut packets = talk_from(base - 1, base - 1).handshake().packets;
+    // Each step is within reach of the one before.
+    for acked in [556_528_892, 1_413_408_743, -1_807_816_729, -734_074_905] {
+        // Patience ends with the next packet.
+        packets.push(packet_of_anything(false, Some(acked), 0, base));
+        packets.push(packet_of_anything(false, None, 0, base));
+    }
+    packets.push(packet_of_anything(true, None, 1, base));
+    let limits = Limits { gap_patience_packets: 0, ..Limits::default() };
+    let model = run(&packets, [base; 2], false, &limits);
+    let server = &model.sides[1];
+    assert_eq!(server.out, octets(1, 0, 1));
+    assert_eq!((server.gaps, server.delivered), (1 << 32, (1 << 32) + 1));
+}
+
+fn packet_of_anything(who: bool, ack: Option<i32>, len: u8, base: u32) -> Packet {
+    let anything = Anything { who, seq: 0, ack, len, cut: 0, flags: 0, salt: 0, millis: 0 };
+    anything.packet([base; 2], 0)
 }
 
 proptest! {
