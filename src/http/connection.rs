@@ -51,6 +51,13 @@ pub(super) struct Endpoints {
     pub(super) handshake: bool,
 }
 
+impl Endpoints {
+    const fn of(opening: &Opening) -> Self {
+        let Opening { initiator, responder, handshake, .. } = *opening;
+        Self { initiator, responder, handshake }
+    }
+}
+
 /// What goes through a tunnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inner {
@@ -79,15 +86,31 @@ impl Connection {
     #[must_use]
     #[inline]
     pub fn new(opening: &Opening, limits: &Limits, keep_payload: usize) -> Self {
-        let Opening { initiator, responder, handshake, .. } = *opening;
-        let endpoints = Some(Endpoints { initiator, responder, handshake });
-        let mut connection = Self::with(endpoints, None, limits, keep_payload);
-        if !handshake {
+        let mut connection = Self::with(Some(Endpoints::of(opening)), None, limits, keep_payload);
+        connection.open();
+        connection
+    }
+
+    /// The same written over one that is over, with the limits that it had: so
+    /// many short ones take no more memory than one.
+    pub(crate) fn begin_anew(&mut self, opening: &Opening) {
+        // What it was lent it gave back.
+        let Self { endpoints, client, forward, backward, exchanges, inner, foreign, octets, .. } = self;
+        (*endpoints, *client, *inner) = (Some(Endpoints::of(opening)), None, Inner::Unread);
+        forward.begin_anew(Reading::Idle { blank: None });
+        backward.begin_anew(Reading::Idle { blank: None });
+        exchanges.begin_anew();
+        (*foreign, *octets) = (false, false);
+        self.open();
+    }
+
+    /// Looks for a place to join if it wasn't seen from its beginning.
+    fn open(&mut self) {
+        if self.endpoints.is_some_and(|endpoints| !endpoints.handshake) {
             for direction in [Direction::Forward, Direction::Backward] {
-                connection.search(direction, None);
+                self.search(direction, None);
             }
         }
-        connection
     }
 
     /// Raw HTTP/1.1 responses, one after the other, that come as data of

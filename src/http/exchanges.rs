@@ -80,6 +80,13 @@ impl Exchange {
 }
 
 impl Exchanges {
+    /// None, written over those of a stream that is over.
+    pub(super) fn begin_anew(&mut self) {
+        let Self { next, queue, awaited, passed_over, interim } = self;
+        (*next, *awaited, *passed_over, *interim) = (0, 0, 0, None);
+        queue.clear();
+    }
+
     /// Whether there was any.
     pub(super) fn any(&self) -> bool {
         self.next > 0

@@ -83,6 +83,13 @@ impl Half {
         Self { reading, body: None, tunnels: SmallVec::new(), hole: false, passed_over: 0, departure: None }
     }
 
+    /// The same written over one that is of no use any more.
+    pub(super) fn begin_anew(&mut self, reading: Reading) {
+        let Self { reading: old, body, tunnels, hole, passed_over, departure } = self;
+        (*old, *body, *hole, *passed_over, *departure) = (reading, None, false, 0, None);
+        tunnels.clear();
+    }
+
     /// Whether nothing is under way in it: no message, no tunnel, no search.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {

@@ -92,16 +92,14 @@ impl Talk {
     fn read(&self, cut: impl Fn(u64) -> bool) -> Vec<String> {
         let mut log = Log::default();
         let mut sink = |event: HttpEvent<'_>| log.event(event);
-        let mut connection = match self.opening {
-            Some(handshake) => {
-                let opening = Opening {
-                    initiator: "10.0.0.1:1000".parse().unwrap(),
-                    responder: "10.0.0.2:80".parse().unwrap(),
-                    handshake,
-                    stamp: Stamp::untimed(1),
-                };
-                Connection::new(&opening, &self.limits, 1000)
-            }
+        let opening = self.opening.map(|handshake| Opening {
+            initiator: "10.0.0.1:1000".parse().unwrap(),
+            responder: "10.0.0.2:80".parse().unwrap(),
+            handshake,
+            stamp: Stamp::untimed(1),
+        });
+        let mut connection = match &opening {
+            Some(opening) => Connection::new(opening, &self.limits, 1000),
             None => Connection::raw(&self.limits, 1000),
         };
         let mut at = [0, 0];
@@ -148,6 +146,16 @@ impl Talk {
         }
         if !closed {
             connection.push(StreamItem::Closed(Close::CaptureEnd), &mut sink);
+        }
+        if let Some(opening) = opening {
+            // Whatever it was, the next one written over it is as a new one.
+            connection.lend(&mut recent::Recent::default());
+            for handshake in [true, false] {
+                let opening = Opening { handshake, responder: opening.initiator, ..opening };
+                connection.begin_anew(&opening);
+                let new = Connection::new(&opening, &self.limits, 1000);
+                assert_eq!(format!("{connection:?}"), format!("{new:?}"));
+            }
         }
         log.finish()
     }

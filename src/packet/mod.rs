@@ -134,10 +134,8 @@ impl Decoder {
     /// [`Self::decode_each`].
     #[inline]
     pub fn decode<'a>(&'a mut self, frame: &Frame<'a>) -> Decoded<'a> {
-        match plain::segment(frame) {
-            Some(segment) => Decoded::Segment(segment),
-            None => self.decode_by_layers(frame),
-        }
+        plain::segment(frame, |segment| Decoded::Segment(*segment))
+            .unwrap_or_else(|| self.decode_by_layers(frame))
     }
 
     /// The same for any frame.
@@ -152,9 +150,8 @@ impl Decoder {
     /// 802.11 may aggregate several packets: `take` gets each.
     #[inline]
     pub fn decode_each(&mut self, frame: &Frame<'_>, mut take: impl FnMut(Decoded<'_>)) {
-        match plain::segment(frame) {
-            Some(segment) => take(Decoded::Segment(segment)),
-            None => self.decode_each_by_layers(frame, take),
+        if plain::segment(frame, |segment| take(Decoded::Segment(*segment))).is_none() {
+            self.decode_each_by_layers(frame, take);
         }
     }
 

@@ -14,11 +14,14 @@ use super::link::{self, ether_type as ether};
 use super::{Flags, Segment};
 use crate::capture::{Frame, LinkType};
 
-/// The segment of a frame that is plain: one with at most one VLAN tag, an IPv4
-/// header without options of a whole datagram or an IPv6 header without
-/// extensions, which says how long the packet is, and a whole TCP header.
+/// Gives `take` the segment of a frame that is plain: one with at most one VLAN
+/// tag, an IPv4 header without options of a whole datagram or an IPv6 header
+/// without extensions, which says how long the packet is, and a whole TCP
+/// header. `None` if it isn't plain.
+///
+/// A segment is large: so it is lent from where it is made, and never moved.
 #[inline(always)]
-pub(crate) fn segment<'a>(frame: &Frame<'a>) -> Option<Segment<'a>> {
+pub(crate) fn segment<'a, T>(frame: &Frame<'a>, take: impl FnOnce(&Segment<'a>) -> T) -> Option<T> {
     let packet = packet(frame)?;
     match packet.first()? {
         0x45 => {
@@ -31,7 +34,7 @@ pub(crate) fn segment<'a>(frame: &Frame<'a>) -> Option<Segment<'a>> {
             }
             let source: [u8; 4] = [ip[12], ip[13], ip[14], ip[15]];
             let destination: [u8; 4] = [ip[16], ip[17], ip[18], ip[19]];
-            tcp(frame, data, length, source, destination)
+            tcp(frame, data, length, source, destination, take)
         }
         0x60..=0x6f => {
             let (ip, data) = packet.split_first_chunk::<8>()?;
@@ -41,7 +44,7 @@ pub(crate) fn segment<'a>(frame: &Frame<'a>) -> Option<Segment<'a>> {
             if ip[6] != number::TCP {
                 return None;
             }
-            tcp(frame, data, length, *source, *destination)
+            tcp(frame, data, length, *source, *destination, take)
         }
         _ => None,
     }
@@ -85,17 +88,17 @@ fn packet<'a>(frame: &Frame<'a>) -> Option<&'a [u8]> {
     matches!(kind, ether::IPV4 | ether::IPV6).then_some(packet)
 }
 
-/// The segment in the `length` octets behind an IP header, of which the first
-/// of `data` were captured. Always inlined: a segment is large, and is written
-/// where it is to be.
+/// Gives `take` the segment in the `length` octets behind an IP header, of which
+/// the first of `data` were captured.
 #[inline(always)]
-fn tcp<'a>(
+fn tcp<'a, T>(
     frame: &Frame<'a>,
     data: &'a [u8],
     length: usize,
     source: impl Into<IpAddr>,
     destination: impl Into<IpAddr>,
-) -> Option<Segment<'a>> {
+    take: impl FnOnce(&Segment<'a>) -> T,
+) -> Option<T> {
     // What is behind the length is padding or a trailer.
     let data = data.get(..length).unwrap_or(data);
     let header = data.first_chunk::<20>()?;
@@ -105,7 +108,7 @@ fn tcp<'a>(
     }
     let flags = header[13];
     let word = |at: [u8; 4]| u32::from_be_bytes(at);
-    Some(Segment {
+    let segment = Segment {
         stamp: frame.stamp,
         source: SocketAddr::new(source.into(), u16::from_be_bytes([header[0], header[1]])),
         destination: SocketAddr::new(destination.into(), u16::from_be_bytes([header[2], header[3]])),
@@ -115,5 +118,6 @@ fn tcp<'a>(
         payload: data.get(header_len..)?,
         // At most 65,535, as both lengths were.
         cut: u32::try_from(length - data.len()).unwrap_or(u32::MAX),
-    })
+    };
+    Some(take(&segment))
 }

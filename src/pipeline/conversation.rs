@@ -61,10 +61,10 @@ impl Conversation {
         }
     }
 
-    /// The same written over one that is over.
-    pub(super) fn begin_anew(&mut self, stream: StreamId, opening: &Opening, options: &Options) {
+    /// The same written over one with the same options that is over.
+    pub(super) fn begin_anew(&mut self, stream: StreamId, opening: &Opening) {
         let Self { http, talk } = self;
-        *http = Connection::new(opening, &options.limits, options.keep_payload);
+        http.begin_anew(opening);
         *talk = Talk::new(Some(stream));
     }
 

@@ -384,10 +384,11 @@ impl Reading {
             times.note(frame.stamp.at);
             // As nearly all are: what is done for each of these is what reading a
             // capture costs.
-            if let Some(segment) = packet::plain_segment(&frame) {
+            let plain = packet::plain_segment(&frame, |segment| {
                 reassembler
-                    .push(&segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
-            } else {
+                    .push(segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
+            });
+            if plain.is_none() {
                 decoder.decode_each_by_layers(&frame, |decoded| match decoded {
                     Decoded::Segment(segment) => {
                         reassembler.push(&segment, &mut |stream: StreamId, item: StreamItem<'_>| {

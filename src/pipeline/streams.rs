@@ -18,13 +18,90 @@ use crate::units::StreamId;
 /// At most so many streams that aren't HTTP/1 are listed.
 const LISTED_STREAMS: usize = 1000;
 
-/// A stream's place.
+/// What is open of a stream.
 #[derive(Debug)]
-enum Slot {
-    /// Nothing but its beginning was seen.
-    Quiet(Opening),
-    /// It has payload.
-    Talking(Box<Conversation>),
+struct Slot {
+    opening: Opening,
+    /// Once it has payload.
+    conversation: Option<Box<Conversation>>,
+}
+
+/// The slots of the streams that are open.
+#[derive(Debug, Default)]
+struct Slots {
+    slots: Vec<Slot>,
+    /// Those that no stream has.
+    free: Vec<usize>,
+    /// Which is whose; the last one's may not be entered.
+    places: HashMap<StreamId, usize, RandomState>,
+    last: Option<Last>,
+}
+
+/// The stream that was asked for last: items of a stream come in runs, and short
+/// streams begin and end in one.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    stream: StreamId,
+    place: usize,
+    entered: bool,
+}
+
+impl Slots {
+    /// Gives a stream a slot.
+    fn open(&mut self, stream: StreamId, opening: Opening) {
+        self.enter_last();
+        let slot = Slot { opening, conversation: None };
+        let place = match self.free.pop() {
+            Some(place) => {
+                if let Some(free) = self.slots.get_mut(place) {
+                    *free = slot;
+                }
+                place
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        self.last = Some(Last { stream, place, entered: false });
+    }
+
+    /// The slot of a stream, if it has one.
+    #[inline]
+    fn get(&mut self, stream: StreamId) -> Option<&mut Slot> {
+        let place = match self.last {
+            Some(last) if last.stream == stream => last.place,
+            _ => self.find_other(stream)?,
+        };
+        self.slots.get_mut(place)
+    }
+
+    /// Takes the slot from a stream; its conversation, if there is one.
+    fn close(&mut self, stream: StreamId) -> Option<Box<Conversation>> {
+        let conversation = self.get(stream)?.conversation.take();
+        let last = self.last.take()?;
+        if last.entered {
+            self.places.remove(&stream);
+        }
+        self.free.push(last.place);
+        conversation
+    }
+
+    /// The place of a stream that isn't the last; it is the last then.
+    #[inline(never)]
+    fn find_other(&mut self, stream: StreamId) -> Option<usize> {
+        let place = *self.places.get(&stream)?;
+        self.enter_last();
+        self.last = Some(Last { stream, place, entered: true });
+        Some(place)
+    }
+
+    #[inline]
+    fn enter_last(&mut self) {
+        if let Some(last) = self.last.filter(|last| !last.entered) {
+            self.places.insert(last.stream, last.place);
+        }
+    }
 }
 
 /// Open streams: all of a recording, or those that fall to one of several
@@ -32,7 +109,7 @@ enum Slot {
 /// be worked on at the same time.
 #[derive(Debug, Default)]
 pub(super) struct Streams {
-    slots: HashMap<StreamId, Slot, RandomState>,
+    slots: Slots,
     /// The last conversation that was over: the next one is written over it, so
     /// that many short ones take no more memory than one.
     spent: Option<Box<Conversation>>,
@@ -69,13 +146,13 @@ impl Streams {
                     && filters.selects_endpoints(opening.initiator, opening.responder)
                 {
                     self.selected += 1;
-                    self.slots.insert(stream, Slot::Quiet(opening));
+                    self.slots.open(stream, opening);
                 } else {
                     self.left_out.streams += 1;
                 }
             }
             StreamItem::Closed(_) => {
-                if let Some(Slot::Talking(mut conversation)) = self.slots.remove(&stream) {
+                if let Some(mut conversation) = self.slots.close(stream) {
                     conversation.push(item, &mut self.known, options, emit);
                     self.left_out.exchanges += conversation.left_out();
                     if let Some(remains) = conversation.remains() {
@@ -85,27 +162,25 @@ impl Streams {
                 }
             }
             _ => {
-                let Some(slot) = self.slots.get_mut(&stream) else { return };
-                if let Slot::Quiet(opening) = slot {
-                    if !matches!(item, StreamItem::Data(..) | StreamItem::Gap(..)) {
-                        return;
-                    }
-                    let conversation = match self.spent.take() {
-                        Some(mut spent) => {
-                            spent.begin_anew(stream, opening, options);
-                            spent
-                        }
-                        None => Box::new(Conversation::new(stream, opening, options)),
-                    };
-                    *slot = Slot::Talking(conversation);
-                }
-                if let Slot::Talking(conversation) = slot {
-                    conversation.push(item, &mut self.known, options, emit);
-                    if options.follow
-                        && let Some(under_way) = conversation.under_way()
-                    {
-                        emit.emit(Found::UnderWay(Box::new(under_way)));
-                    }
+                let Some(Slot { opening, conversation }) = self.slots.get(stream) else { return };
+                let conversation = match conversation {
+                    Some(conversation) => conversation,
+                    // Nothing but its beginning was seen so far.
+                    None if matches!(item, StreamItem::Data(..) | StreamItem::Gap(..)) => conversation
+                        .insert(match self.spent.take() {
+                            Some(mut spent) => {
+                                spent.begin_anew(stream, opening);
+                                spent
+                            }
+                            None => Box::new(Conversation::new(stream, opening, options)),
+                        }),
+                    None => return,
+                };
+                conversation.push(item, &mut self.known, options, emit);
+                if options.follow
+                    && let Some(under_way) = conversation.under_way()
+                {
+                    emit.emit(Found::UnderWay(Box::new(under_way)));
                 }
             }
         }
@@ -179,3 +254,41 @@ impl Ledger {
 /// No stream that isn't HTTP/1.
 pub(super) const NO_OTHERS: [(Protocol, u64); 3] =
     [(Protocol::Tls, 0), (Protocol::Http2, 0), (Protocol::Other, 0)];
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::units::Stamp;
+
+    fn opening(frame: u64) -> Opening {
+        let initiator = "10.0.0.1:1".parse().unwrap();
+        Opening { initiator, responder: initiator, handshake: true, stamp: Stamp::untimed(frame) }
+    }
+
+    proptest! {
+        /// Whichever streams are open at once, and however they take turns.
+        #[test]
+        fn slots_are_found_as_in_a_map(turns in prop::collection::vec((0..5_u64, 0..5_u8), 0..100)) {
+            let (mut slots, mut map) = (Slots::default(), HashMap::new());
+            for (frame, (stream, what)) in (1..).zip(turns) {
+                let id = StreamId(stream);
+                match what {
+                    0 if map.contains_key(&stream) => {
+                        map.remove(&stream);
+                        prop_assert!(slots.close(id).is_none());
+                    }
+                    1 if !map.contains_key(&stream) => {
+                        map.insert(stream, frame);
+                        slots.open(id, opening(frame));
+                    }
+                    _ => {}
+                }
+                let found = slots.get(id).map(|slot| slot.opening.stamp.frame.get());
+                prop_assert_eq!(found, map.get(&stream).copied());
+            }
+            prop_assert_eq!(slots.slots.len() - slots.free.len(), map.len());
+        }
+    }
+}

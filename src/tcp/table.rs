@@ -72,11 +72,15 @@ impl Key {
                     None
                 }
             }
-            _ => {
-                let (key, sender) = Self::of(segment);
-                (key == *self).then_some(sender)
-            }
+            _ => self.sender_of_any(segment),
         }
+    }
+
+    /// The same for any addresses.
+    #[inline(never)]
+    fn sender_of_any(&self, segment: &Segment<'_>) -> Option<End> {
+        let (key, sender) = Self::of(segment);
+        (key == *self).then_some(sender)
     }
 
     fn of_v6(source: &SocketAddr, destination: &SocketAddr) -> (Self, End) {
@@ -268,10 +272,12 @@ impl Table {
     pub fn find(&mut self, segment: &Segment<'_>) -> Result<(u32, Direction), Stranger> {
         // Segments of one connection come in runs.
         let newest = self.newest;
-        match self.slot(newest).and_then(|slot| slot.key.sender(segment)) {
-            Some(sender) => self.take_in(newest, segment, sender),
-            None => self.find_other(segment),
+        if let Some(Some(slot)) = self.slots.get(newest as usize)
+            && let Some(sender) = slot.key.sender(segment)
+        {
+            return self.take_in(newest, segment, sender);
         }
+        self.find_other(segment)
     }
 
     /// The same where the connection isn't the one that was used last.

@@ -667,7 +667,8 @@ fn plain_samples() -> Vec<(&'static str, u16, Vec<u8>)> {
 fn common_frames_are_plain() {
     for (name, link, data) in plain_samples() {
         let frame = frame(link, &data);
-        let segment = plain::segment(&frame).unwrap_or_else(|| panic!("{name} isn't plain"));
+        let segment =
+            plain::segment(&frame, |segment| *segment).unwrap_or_else(|| panic!("{name} isn't plain"));
         assert_eq!(decoder().decode_by_layers(&frame), Decoded::Segment(segment), "{name}");
     }
 }
@@ -678,7 +679,7 @@ fn common_frames_are_plain() {
 fn plain_frames_are_what_the_layers_find() {
     let mut compared = 0;
     let mut compare = |frame: &Frame<'_>| {
-        if let Some(segment) = plain::segment(frame) {
+        if let Some(segment) = plain::segment(frame, |segment| *segment) {
             compared += 1;
             assert_eq!(decoder().decode_by_layers(frame), Decoded::Segment(segment), "{frame:?}");
         }
@@ -725,7 +726,7 @@ proptest! {
         }
         let wire_len = u32::try_from(data.len()).unwrap() + more;
         let frame = Frame { data: &data[..len.min(data.len())], wire_len, ..frame(*link, &data) };
-        if let Some(segment) = plain::segment(&frame) {
+        if let Some(segment) = plain::segment(&frame, |segment| *segment) {
             let mut decoder = decoder();
             prop_assert_eq!(decoder.decode_by_layers(&frame), Decoded::Segment(segment));
         }
