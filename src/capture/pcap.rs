@@ -94,11 +94,13 @@ impl Layout {
     #[inline]
     fn head(&self, octets: &[u8; 16]) -> Head {
         let &[a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = octets;
-        let word = |octets| if self.big { u32::from_be_bytes(octets) } else { u32::from_le_bytes(octets) };
-        let (captured, wire) = (word([i, j, k, l]), word([m, n, o, p]));
+        let words = [[a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]];
+        // Whose order it is is asked once for all four.
+        let [seconds, fraction, captured, wire] =
+            if self.big { words.map(u32::from_be_bytes) } else { words.map(u32::from_le_bytes) };
         let (captured, wire) =
             if self.unordered && captured > wire { (wire, captured) } else { (captured, wire) };
-        Head { seconds: word([a, b, c, d]), fraction: word([e, f, g, h]), captured, wire }
+        Head { seconds, fraction, captured, wire }
     }
 
     /// The fraction that is a whole second.

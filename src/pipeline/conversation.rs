@@ -6,7 +6,6 @@ use smallvec::SmallVec;
 
 use crate::chunk::{ChunkToken, WholeChunk};
 use crate::http::{BodyEvent, Connection, Framing, HttpEvent, HttpSink, Protocol, RequestHead, Side};
-use crate::redact;
 use crate::report::{ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::{Stamp, StreamId};
@@ -181,23 +180,15 @@ impl Talk {
     fn event(&mut self, event: HttpEvent<'_>, known: &mut Known, options: &Options, emit: &mut dyn Emit) {
         match event {
             HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
-            HttpEvent::Request { index, mut head } => {
+            HttpEvent::Request { index, head } => {
                 self.understood = true;
                 let selected = options.filters.selects_target(head.target.as_deref());
                 self.left_out += u64::from(!selected);
                 if !selected {
                     return self.exchanges.push((index, None));
                 }
-                let shows = if options.redact {
-                    redact::request(&mut head);
-                    false
-                } else {
-                    known.request_shows(&head, options)
-                };
                 let mut exchange = self.begin(index, Some(head), emit);
-                if shows {
-                    exchange.request_shows();
-                }
+                exchange.look_at_request(known, options);
                 self.exchanges.push((index, Some(exchange)));
             }
             HttpEvent::Response { index, head } => {

@@ -67,7 +67,7 @@ pub(super) struct Exchange {
     response: Option<Progress>,
     /// What the response's chunks show of their causes, once there is one of
     /// which something is expected.
-    evidence: Option<Box<Evidence>>,
+    evidence: Option<Evidence>,
     /// Most have none.
     shortfalls: Option<Box<Shortfalls>>,
 }
@@ -174,10 +174,20 @@ impl Exchange {
         Some(UnderWay { exchange: self.end.head.id, chunk, event })
     }
 
-    /// Its request shows a secret.
-    pub(super) fn request_shows(&mut self) {
-        let stamp = self.end.head.request.as_ref().and_then(|head| head.stamp);
-        self.shortfalls().secret(stamp);
+    /// Looks for secrets in its request, which it was begun with: where a head is
+    /// to stay is where it is looked at.
+    #[inline]
+    pub(super) fn look_at_request(&mut self, known: &mut Known, options: &Options) {
+        if options.redact {
+            if let Some(head) = &mut Arc::make_mut(&mut self.end.head).request {
+                redact::request(head);
+            }
+        } else if let Some(head) = &self.end.head.request
+            && known.request_shows(head, options)
+        {
+            let stamp = head.stamp;
+            self.shortfalls().secret(stamp);
+        }
     }
 
     pub(super) fn response(&mut self, mut head: ResponseHead, known: &mut Known, options: &Options) {
@@ -330,11 +340,11 @@ impl Exchange {
         let redacted = options.redact.then(|| self.readable(side));
         let websocket =
             framing == Some(Framing::Tunnel) && self.end.head.response.as_ref().is_some_and(is_websocket);
-        let progress = Progress::new(Judge::new(self.end.head.id, side, task, options));
+        let new = || Progress::new(Judge::new(self.end.head.id, side, task, options));
         let progress = match side {
-            Side::Request => &mut **self.request.insert(Box::new(progress)),
+            Side::Request => &mut **self.request.insert(Box::new(new())),
             Side::Response => {
-                let progress = self.response.insert(progress);
+                let progress = self.response.insert(new());
                 progress.judge.take_over(&mut known.framer);
                 progress
             }
@@ -487,7 +497,7 @@ impl Exchange {
             *self.end.tally.of(&judged.verdict) += 1;
             if options.explain && matches!(self.end.head.expect, Some(Expect::Kind(_))) {
                 let head = &self.end.head;
-                self.evidence.get_or_insert_with(|| Box::new(Evidence::new(Arc::clone(head)))).chunk(judged);
+                self.evidence.get_or_insert_with(|| Evidence::new(Arc::clone(head))).chunk(judged);
             }
         }
     }
@@ -618,7 +628,7 @@ mod tests {
         exchange.response = Some(Progress::new(judge));
         let judge = Judge::new(id, Side::Request, Task::Pass(None), &Options::default());
         exchange.request = Some(Box::new(Progress::new(judge)));
-        exchange.evidence = Some(Box::new(Evidence::new(Arc::clone(&exchange.end.head))));
+        exchange.evidence = Some(Evidence::new(Arc::clone(&exchange.end.head)));
         exchange.shortfalls().too_much = true;
         exchange.announced = true;
         exchange.no_request_body(Framing::None, Stamp::untimed(1));

@@ -332,28 +332,17 @@ impl Table {
         };
         let mut initials = Initials::default();
         initials.learn(segment, sender);
-        let slot = Slot {
-            flow: Flow::new(),
-            stream: StreamId(self.streams),
-            initials,
-            key,
-            initiator,
-            newer: NONE,
-            older: NONE,
-        };
+        let stream = StreamId(self.streams);
         self.streams += 1;
-        let index = match self.free.pop() {
-            Some(index) => {
-                if let Some(place) = self.slots.get_mut(index as usize) {
-                    *place = Some(slot);
-                }
-                index
-            }
-            None => {
-                self.slots.push(Some(slot));
-                u32::try_from(self.slots.len() - 1).unwrap_or(NONE)
-            }
-        };
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            u32::try_from(self.slots.len() - 1).unwrap_or(NONE)
+        });
+        if let Some(place) = self.slots.get_mut(index as usize) {
+            // Written where it stays: it is large.
+            *place =
+                Some(Slot { flow: Flow::new(), stream, initials, key, initiator, newer: NONE, older: NONE });
+        }
         self.set_place(key, Place::Live(index));
         self.link(index);
         (index, if answers { Direction::Backward } else { Direction::Forward })
