@@ -6,7 +6,7 @@
 //! known here: it is what the report wrote.
 
 use super::buffer::{Buffer, copy};
-use super::figures::{EIGHT_DIGITS, append_number, last_digits};
+use super::figures::{EIGHT_DIGITS, append_number, last_digits, write_over_last};
 
 /// A line with `N` values.
 #[derive(Debug)]
@@ -26,8 +26,9 @@ struct Value {
 
 impl<const N: usize> Again<N> {
     /// Of a line in which these texts stand before the values, one behind the
-    /// other; `None` where they don't. Each value reaches to what ends it: the
-    /// end of the string or list that its text begins, else that of the member.
+    /// other; `None` where they don't, or where the first one is shorter than
+    /// eight digits. Each value reaches to what ends it: the end of the string
+    /// or list that its text begins, else that of the member.
     pub(crate) fn of(line: &[u8], before: [&str; N]) -> Option<Self> {
         let mut values = [Value::default(); N];
         let mut end = 0;
@@ -36,7 +37,7 @@ impl<const N: usize> Again<N> {
             end = start + length(line.get(start..)?, before)?;
             (value.start, value.end) = (start, end);
         }
-        Some(Self { text: line.to_vec(), values })
+        values.iter().all(|value| value.start >= 8).then(|| Self { text: line.to_vec(), values })
     }
 
     /// The line.
@@ -73,17 +74,23 @@ impl<const N: usize> Again<N> {
             return;
         };
         let before = known.replace(number);
-        let word = self.text.get_mut(..*end).and_then(|text| text.last_chunk_mut::<8>());
-        let Some(word) = word.filter(|_| number < EIGHT_DIGITS) else {
+        if number >= EIGHT_DIGITS {
             return self.put_large(value, number, before);
-        };
+        }
         let (digits, count) = last_digits(number);
         if count == *end - *start {
-            let digits_only = u64::MAX << (64 - 8 * count);
-            let (old, new) = (u64::from_le_bytes(*word), u64::from_le_bytes(digits));
-            *word = (old & !digits_only | new & digits_only).to_le_bytes();
+            self.put_last(value, digits, count);
         } else {
             self.put_longer(value, digits.get(8 - count..).unwrap_or_default());
+        }
+    }
+
+    /// Puts the last `count` of these digits in the place of the last ones of a
+    /// value.
+    #[inline(always)]
+    pub(crate) fn put_last(&mut self, value: usize, digits: [u8; 8], count: usize) {
+        if let Some(text) = self.values.get(value).and_then(|value| self.text.get_mut(..value.end)) {
+            write_over_last(text, digits, count);
         }
     }
 
@@ -196,7 +203,7 @@ mod tests {
     type Said = (u64, u64, Vec<u64>, String, Option<String>);
 
     fn line((count, number, list, word, string): &Said) -> String {
-        let line = serde_json::json!({ "a": count, "b": number, "c": list, "d": word, "e": string, "f": 1 });
+        let line = serde_json::json!({ "a": 1, "aa": count, "b": number, "c": list, "d": word, "e": string, "f": 1 });
         format!("{line}\n")
     }
 
@@ -233,7 +240,7 @@ mod tests {
                 let written = line(&said);
                 let (count, number, list, word, string) = &said;
                 let again = again.get_or_insert_with(|| {
-                    Again::of(written.as_bytes(), [r#""a":"#, r#","b":"#, r#","c":["#, r#","d":""#, r#","e":"#]).unwrap()
+                    Again::of(written.as_bytes(), [r#","aa":"#, r#","b":"#, r#","c":["#, r#","d":""#, r#","e":"#]).unwrap()
                 });
                 again.count(0, *count);
                 again.number(1, *number);

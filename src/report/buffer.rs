@@ -60,11 +60,6 @@ impl Buffer {
         self.end = 0;
     }
 
-    /// Forgets what was written from `end` on.
-    pub(crate) fn truncate(&mut self, end: usize) {
-        self.end = self.end.min(end);
-    }
-
     /// Writes octets.
     #[inline]
     pub(crate) fn append(&mut self, octets: &[u8]) {

@@ -46,7 +46,7 @@ pub(crate) const fn last_digits(number: u64) -> ([u8; 8], usize) {
 
 /// Appends a number of at most `width` digits with zeros in front up to
 /// `width` digits (at most 20).
-pub(crate) fn append_padded(out: &mut Buffer, number: u64, width: u32) {
+fn append_padded(out: &mut Buffer, number: u64, width: u32) {
     let behind = if width > 8 {
         append_padded(out, number / EIGHT_DIGITS, width - 8);
         8
@@ -96,9 +96,6 @@ fn append_last(out: &mut Buffer, digits: u64, count: u32) {
     out.append_first(&text.to_le_bytes(), count as usize);
 }
 
-/// `2023-08-02T13:10:02`
-const SECOND: usize = 19;
-
 /// Writes numbers, and remembers the last ones: a chunk's number is that of an
 /// event, its size is what was received of it, its frame that of others.
 #[derive(Debug)]
@@ -130,6 +127,15 @@ impl NumberText {
     }
 }
 
+/// Octets at the end of a time's text: any time has more.
+const END: usize = 16;
+
+/// Whether two times have texts that differ in their decimals alone.
+#[inline(always)]
+const fn share_second(one: Timestamp, other: Timestamp) -> bool {
+    one.seconds() == other.seconds() && one.decimals() == other.decimals()
+}
+
 /// Writes times as [`Timestamp`]'s `Display` does, and remembers the last one:
 /// a chunk's first octet mostly came with its last one, and with other chunks;
 /// and what one packet follows mostly lies in the same second.
@@ -137,7 +143,7 @@ impl NumberText {
 pub(crate) struct TimeText {
     last: Option<Timestamp>,
     /// What `last` is written as.
-    text: Buffer,
+    text: Vec<u8>,
 }
 
 impl TimeText {
@@ -153,27 +159,45 @@ impl TimeText {
         if self.last != Some(time) {
             self.turn_to(time);
         }
-        self.text.written()
+        &self.text
+    }
+
+    /// The last octets of a time's text, if it differs from that of `before`
+    /// in these alone.
+    #[inline(always)]
+    pub(crate) fn end(&mut self, before: Timestamp, time: Timestamp) -> Option<&[u8; END]> {
+        // All decimals are among them, with the Z behind.
+        let is_in_end = share_second(before, time) && usize::from(time.decimals()) < END;
+        self.text(time).last_chunk().filter(|_| is_in_end)
     }
 
     #[inline(never)]
     fn turn_to(&mut self, time: Timestamp) {
-        if self.last.is_none_or(|last| last.seconds() != time.seconds()) {
-            self.turn_to_second(time.seconds());
+        if !self.last.replace(time).is_some_and(|last| share_second(last, time)) {
+            self.text = time.to_string().into_bytes();
+            return;
         }
-        self.text.truncate(SECOND);
-        if time.decimals() > 0 {
-            self.text.push(b'.');
-            append_padded(&mut self.text, time.fraction(), u32::from(time.decimals()));
+        // Eight decimals at a time, from the last one on.
+        let (mut rest, mut decimals) = (time.fraction(), usize::from(time.decimals()));
+        let mut text = self.text.split_last_mut().map(|(_, text)| text).unwrap_or_default();
+        while decimals > 0 {
+            let count = decimals.min(8);
+            write_over_last(text, last_digits(rest % EIGHT_DIGITS).0, count);
+            (rest, decimals) = (rest / EIGHT_DIGITS, decimals - count);
+            let behind = text.len().saturating_sub(count);
+            text = text.get_mut(..behind).unwrap_or_default();
         }
-        self.text.push(b'Z');
-        self.last = Some(time);
     }
+}
 
-    #[cold]
-    fn turn_to_second(&mut self, second: i64) {
-        self.text.clear();
-        self.text.append(Timestamp::new(second, 0, 0).to_string().as_bytes());
+/// Writes the last `count` of eight digits over as many octets at the end of a
+/// text, which has eight octets at least.
+#[inline(always)]
+pub(crate) fn write_over_last(text: &mut [u8], digits: [u8; 8], count: usize) {
+    if let Some(word) = text.last_chunk_mut::<8>() {
+        let digits_only = u64::MAX << (64 - 8 * count);
+        let (old, new) = (u64::from_le_bytes(*word), u64::from_le_bytes(digits));
+        *word = (old & !digits_only | new & digits_only).to_le_bytes();
     }
 }
 

@@ -23,7 +23,7 @@ use std::net::SocketAddr;
 use crate::chunk::{Run, frames};
 use crate::report::again::Again;
 use crate::report::buffer::Buffer;
-use crate::report::figures::{NumberText, TimeText, append_seconds};
+use crate::report::figures::{NumberText, TimeText, append_seconds, last_digits};
 use crate::report::json::text::{append_address, append_string, copy_plain};
 use crate::units::Timestamp;
 
@@ -67,7 +67,16 @@ impl Pen {
         known: &mut Option<Timestamp>,
         time: Timestamp,
     ) {
-        if known.replace(time) != Some(time) {
+        let before = known.replace(time);
+        if before == Some(time) {
+            return;
+        }
+        // Mostly it is a little later.
+        if let Some(end) = before.and_then(|before| self.time.end(before, time))
+            && let Some(place) = line.place(value).and_then(|place| place.last_chunk_mut())
+        {
+            *place = *end;
+        } else {
             self.put_time(line, value, time);
         }
     }
@@ -77,9 +86,39 @@ impl Pen {
         line.put(value, self.time.text(time));
     }
 
-    /// Puts an address there. Its place is within the quotes.
+    /// Puts an address there, if it isn't the one that is known to be. Its place
+    /// is within the quotes.
+    #[inline(always)]
+    fn address<const N: usize>(
+        &mut self,
+        line: &mut Again<N>,
+        value: usize,
+        known: &mut Option<SocketAddr>,
+        address: SocketAddr,
+    ) {
+        let before = known.replace(address);
+        if before == Some(address) {
+            return;
+        }
+        // Mostly it is another port of the same client. Few have less than five
+        // digits, none has more.
+        let five_digits = 10_000..;
+        if let Some(mut before) = before
+            && five_digits.contains(&before.port())
+            && five_digits.contains(&address.port())
+            && {
+                before.set_port(address.port());
+                before == address
+            }
+        {
+            line.put_last(value, last_digits(address.port().into()).0, 5);
+        } else {
+            self.put_address(line, value, address);
+        }
+    }
+
     #[inline(never)]
-    fn address<const N: usize>(&mut self, line: &mut Again<N>, value: usize, address: SocketAddr) {
+    fn put_address<const N: usize>(&mut self, line: &mut Again<N>, value: usize, address: SocketAddr) {
         self.text.clear();
         append_address(&mut self.text, address, &mut self.number);
         line.put(value, self.text.written());
@@ -286,7 +325,15 @@ mod tests {
 
         fn head(&mut self) -> ExchangeHead {
             let mut head = samples::watch_head(self.id());
-            let clients = ["10.0.0.1:1000", "10.0.0.1:1001", "10.0.0.20:1", "[::1]:5"];
+            let clients = [
+                "10.0.0.1:10000",
+                "10.0.0.1:54321",
+                "10.0.0.1:9999",
+                "10.0.0.20:1",
+                "[::1]:5",
+                "[::1]:10000",
+                "[::1%2]:10000",
+            ];
             head.client = self.pick(&clients.map(|client| Some(client.parse().unwrap())));
             let usual = head.clone();
             if self.pick(&[true, false]) {

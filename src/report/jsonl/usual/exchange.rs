@@ -50,9 +50,19 @@ pub(in super::super) struct UsualExchange {
     /// What is known to be in it.
     client: Option<SocketAddr>,
     target: Option<SmolStr>,
-    fields: [Fields; 2],
-    times: [Option<Timestamp>; 2],
+    request: Known,
+    response: Known,
 }
+
+/// What is known to be in it of one of its heads.
+#[derive(Debug, Default)]
+struct Known {
+    fields: Fields,
+    time: Option<Timestamp>,
+}
+
+/// The fields, the frame and the time of a head.
+type Values<'h> = (&'h Fields, u64, Timestamp);
 
 impl UsualExchange {
     /// Keeps an exchange's line, if it is the second one of its like.
@@ -64,10 +74,10 @@ impl UsualExchange {
         *self = Self {
             line: if is_alike { Again::of(line, BEFORE) } else { None },
             target: head.request.as_ref().and_then(|request| request.target.clone()),
-            fields: [requested.clone(), responded.clone()],
+            request: Known { fields: requested.clone(), time: None },
+            response: Known { fields: responded.clone(), time: None },
             alike: if is_alike { self.alike.take() } else { Some(head.clone()) },
             client: None,
-            times: [None; 2],
         };
     }
 
@@ -88,34 +98,29 @@ impl UsualExchange {
         line.count(Of::Stream as usize, stream);
         line.number(Of::Exchange as usize, head.id.index);
         line.number(Of::Index as usize, head.id.index);
-        if self.client.replace(client) != Some(client) {
-            pen.address(line, Of::Client as usize, client);
-        }
+        pen.address(line, Of::Client as usize, &mut self.client, client);
         if self.target != *target {
             self.target.clone_from(target);
             pen.string(line, Of::Target as usize, target.as_deref());
         }
-        let of_sides = [
-            (Of::RequestFields as usize, Of::RequestFrame as usize, Of::RequestTime as usize),
-            (Of::ResponseFields as usize, Of::ResponseFrame as usize, Of::ResponseTime as usize),
-        ];
-        let known = self.fields.iter_mut().zip(&mut self.times);
-        for ((of, (known, known_time)), (list, frame, time)) in
-            of_sides.into_iter().zip(known).zip([request, response])
-        {
-            if !known.is_same(list) {
-                known.clone_from(list);
-                line.put(of.0, fields.fields_text(list));
+        let mut put = |known: &mut Known, (list, frame, time): Values<'_>, of: [Of; 3]| {
+            let [of_fields, of_frame, of_time] = of.map(|of| of as usize);
+            if !known.fields.is_same(list) {
+                known.fields.clone_from(list);
+                line.put(of_fields, fields.fields_text(list));
             }
-            line.number(of.1, frame);
-            pen.time(line, of.2, known_time, time);
-        }
+            line.number(of_frame, frame);
+            pen.time(line, of_time, &mut known.time, time);
+        };
+        put(&mut self.request, request, [Of::RequestFields, Of::RequestFrame, Of::RequestTime]);
+        put(&mut self.response, response, [Of::ResponseFields, Of::ResponseFrame, Of::ResponseTime]);
         Some(line.text())
     }
 }
 
-/// The fields, frames and times of both heads.
-fn taken_apart(head: &ExchangeHead) -> Option<[(&Fields, u64, Timestamp); 2]> {
+/// The values of both heads.
+#[inline(always)]
+fn taken_apart(head: &ExchangeHead) -> Option<[Values<'_>; 2]> {
     let known = |fields, stamp: Option<Stamp>| Some((fields, stamp?.frame.get(), stamp?.at?));
     let (request, response) = (head.request.as_ref()?, head.response.as_ref()?);
     Some([known(request.fields.as_ref()?, request.stamp)?, known(response.fields.as_ref()?, response.stamp)?])
