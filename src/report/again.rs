@@ -5,6 +5,8 @@
 //! is put in the place of the old one. What stands around the values isn't
 //! known here: it is what the report wrote.
 
+use std::mem;
+
 use super::buffer::{Buffer, copy};
 use super::figures::{EIGHT_DIGITS, append_number, last_digits, write_over_last};
 
@@ -16,13 +18,16 @@ pub(crate) struct Again<const N: usize> {
 }
 
 /// A value in a line.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct Value {
     start: usize,
     end: usize,
-    /// Which number it is, if it was put there as one.
-    number: Option<u64>,
+    /// Which number it is, if it was put there as one; else [`NO_NUMBER`].
+    number: u64,
 }
+
+/// A value that wasn't put there as a number. This one is put there each time.
+const NO_NUMBER: u64 = u64::MAX;
 
 impl<const N: usize> Again<N> {
     /// Of a line in which these texts stand before the values, one behind the
@@ -30,7 +35,7 @@ impl<const N: usize> Again<N> {
     /// eight digits. Each value reaches to what ends it: the end of the string
     /// or list that its text begins, else that of the member.
     pub(crate) fn of(line: &[u8], before: [&str; N]) -> Option<Self> {
-        let mut values = [Value::default(); N];
+        let mut values = [Value { start: 0, end: 0, number: NO_NUMBER }; N];
         let mut end = 0;
         for (value, before) in values.iter_mut().zip(before) {
             let start = end + memchr::memmem::find(line.get(end..)?, before.as_bytes())? + before.len();
@@ -48,7 +53,7 @@ impl<const N: usize> Again<N> {
     /// Puts a number there.
     #[inline(always)]
     pub(crate) fn number(&mut self, value: usize, number: u64) {
-        if self.values.get(value).is_some_and(|value| value.number != Some(number)) {
+        if self.values.get(value).is_some_and(|value| value.number != number || number == NO_NUMBER) {
             self.put_number(value, number);
         }
     }
@@ -58,11 +63,11 @@ impl<const N: usize> Again<N> {
     #[inline(always)]
     pub(crate) fn count(&mut self, value: usize, number: u64) {
         if let Some(Value { end, number: known, .. }) = self.values.get_mut(value)
-            && known.is_some_and(|known| known.checked_add(1) == Some(number))
+            && number.checked_sub(1) == Some(*known)
             && let Some(digit) = self.text.get_mut(*end - 1)
             && *digit < b'9'
         {
-            (*digit, *known) = (*digit + 1, Some(number));
+            (*digit, *known) = (*digit + 1, number);
         } else {
             self.number(value, number);
         }
@@ -73,7 +78,7 @@ impl<const N: usize> Again<N> {
         let Some(Value { start, end, number: known }) = self.values.get_mut(value) else {
             return;
         };
-        let before = known.replace(number);
+        let before = mem::replace(known, number);
         if number >= EIGHT_DIGITS {
             return self.put_large(value, number, before);
         }
@@ -96,10 +101,10 @@ impl<const N: usize> Again<N> {
 
     /// Puts a number of more than eight digits there.
     #[inline(never)]
-    fn put_large(&mut self, value: usize, number: u64, before: Option<u64>) {
+    fn put_large(&mut self, value: usize, number: u64, before: u64) {
         let (leading, last) = (number / EIGHT_DIGITS, number % EIGHT_DIGITS);
-        if leading > 0
-            && before.is_some_and(|before| before / EIGHT_DIGITS == leading)
+        if before != NO_NUMBER
+            && before / EIGHT_DIGITS == leading
             && let Some(place) = self.place(value)
             && let Some(word) = place.last_chunk_mut()
         {
@@ -110,7 +115,7 @@ impl<const N: usize> Again<N> {
         append_number(&mut text, number);
         self.put(value, text.written());
         if let Some(value) = self.values.get_mut(value) {
-            value.number = Some(number);
+            value.number = number;
         }
     }
 
@@ -127,7 +132,7 @@ impl<const N: usize> Again<N> {
         let Some(Value { start, end, number }) = self.values.get_mut(value) else {
             return;
         };
-        *number = None;
+        *number = NO_NUMBER;
         match self.text.get_mut(*start..*end) {
             Some(place) if place.len() == text.len() => copy(place, text),
             _ => self.put_longer(value, text),

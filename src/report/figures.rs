@@ -130,10 +130,13 @@ impl NumberText {
 /// Octets at the end of a time's text: any time has more.
 const END: usize = 16;
 
-/// Whether two times have texts that differ in their decimals alone.
+/// Whether two times have texts that differ in these alone: they lie in one
+/// second, and all decimals are among them, with the Z behind.
 #[inline(always)]
-const fn share_second(one: Timestamp, other: Timestamp) -> bool {
-    one.seconds() == other.seconds() && one.decimals() == other.decimals()
+fn differ_in_end(one: Timestamp, other: Timestamp) -> bool {
+    one.seconds() == other.seconds()
+        && one.decimals() == other.decimals()
+        && usize::from(other.decimals()) < END
 }
 
 /// Writes times as [`Timestamp`]'s `Display` does, and remembers the last one:
@@ -166,27 +169,30 @@ impl TimeText {
     /// in these alone.
     #[inline(always)]
     pub(crate) fn end(&mut self, before: Timestamp, time: Timestamp) -> Option<&[u8; END]> {
-        // All decimals are among them, with the Z behind.
-        let is_in_end = share_second(before, time) && usize::from(time.decimals()) < END;
-        self.text(time).last_chunk().filter(|_| is_in_end)
+        if differ_in_end(before, time) { self.text(time).last_chunk() } else { None }
     }
 
     #[inline(never)]
     fn turn_to(&mut self, time: Timestamp) {
-        if !self.last.replace(time).is_some_and(|last| share_second(last, time)) {
-            self.text = time.to_string().into_bytes();
-            return;
+        if !self.last.replace(time).is_some_and(|last| differ_in_end(last, time)) {
+            return self.turn_to_second(time);
         }
-        // Eight decimals at a time, from the last one on.
-        let (mut rest, mut decimals) = (time.fraction(), usize::from(time.decimals()));
-        let mut text = self.text.split_last_mut().map(|(_, text)| text).unwrap_or_default();
-        while decimals > 0 {
-            let count = decimals.min(8);
-            write_over_last(text, last_digits(rest % EIGHT_DIGITS).0, count);
-            (rest, decimals) = (rest / EIGHT_DIGITS, decimals - count);
-            let behind = text.len().saturating_sub(count);
-            text = text.get_mut(..behind).unwrap_or_default();
+        let (leading, last) = (time.fraction() / EIGHT_DIGITS, time.fraction() % EIGHT_DIGITS);
+        let decimals = usize::from(time.decimals());
+        if let Some((_, text)) = self.text.split_last_mut() {
+            write_over_last(text, last_digits(last).0, decimals.min(8));
+            if decimals > 8
+                && let Some((text, _)) = text.split_last_chunk_mut::<8>()
+            {
+                write_over_last(text, last_digits(leading).0, decimals - 8);
+            }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn turn_to_second(&mut self, time: Timestamp) {
+        self.text = time.to_string().into_bytes();
     }
 }
 

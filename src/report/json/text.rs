@@ -102,7 +102,7 @@ pub(crate) struct Key {
 
 /// Whether all octets are characters that stand for themselves in a string.
 #[inline(always)]
-fn is_plain(octets: &[u8; 32]) -> bool {
+fn is_plain<const N: usize>(octets: &[u8; N]) -> bool {
     octets.iter().fold(true, |plain, &octet| {
         plain & (b' '..0x7f).contains(&octet) & (octet != b'"') & (octet != b'\\')
     })
@@ -559,7 +559,7 @@ fn escape(out: &mut Buffer, text: &str) {
         out.append_first(part, part.len());
         rest = behind;
     }
-    if let Some(part) = plain(rest) {
+    if let Some(part) = plain::<32>(rest) {
         return out.append_first(&part, rest.len());
     }
     while let Some(behind) = out.append_until(rest, [b'"', b'\\'], b'\\', stops) {
@@ -571,7 +571,11 @@ fn escape(out: &mut Buffer, text: &str) {
 /// nothing of it is escaped.
 #[inline(always)]
 pub(crate) fn copy_plain(room: &mut [u8], text: &str) -> bool {
-    let is_plain = plain(text.as_bytes()).is_some();
+    // Versions and names of nodes are shorter than many names.
+    let is_plain = match text.len() {
+        ..=16 => plain::<16>(text.as_bytes()).is_some(),
+        _ => plain::<32>(text.as_bytes()).is_some(),
+    };
     if is_plain {
         copy(room, text.as_bytes());
     }
@@ -580,8 +584,8 @@ pub(crate) fn copy_plain(room: &mut [u8], text: &str) -> bool {
 
 /// A short text with nothing to escape, and blanks.
 #[inline(always)]
-fn plain(text: &[u8]) -> Option<[u8; 32]> {
-    let mut padded = [b' '; 32];
+fn plain<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    let mut padded = [b' '; N];
     copy(padded.get_mut(..text.len())?, text);
     if is_plain(&padded) { Some(padded) } else { None }
 }

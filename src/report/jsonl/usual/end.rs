@@ -6,7 +6,7 @@ use crate::chunk::LastChunk;
 use crate::hints::pace::Timing;
 use crate::http::{BodyEnd, Framing};
 use crate::report::again::Again;
-use crate::report::{Body, ExchangeEnd, ExchangeVerdict, Tally};
+use crate::report::{Body, ExchangeEnd, ExchangeVerdict};
 use crate::units::Timestamp;
 
 /// What stands before the values.
@@ -50,7 +50,7 @@ pub(in super::super) struct UsualEnd {
 }
 
 /// What stands in a line beside the values.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Alike {
     request: Option<Bare>,
     response: Bare,
@@ -60,7 +60,7 @@ struct Alike {
 }
 
 /// What a line says of a body, but its chunks.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Bare {
     framing: Option<Framing>,
     size: u64,
@@ -71,21 +71,19 @@ struct Bare {
 impl UsualEnd {
     /// Keeps an end's line, if it is the second one of its like.
     pub(in super::super) fn keep(&mut self, end: &ExchangeEnd, line: &[u8]) {
-        let Some((alike, _)) = taken_apart(end) else {
+        if Values::of(end).is_none() {
             return;
-        };
-        let line = if self.alike.as_ref() == Some(&alike) { Again::of(line, BEFORE) } else { None };
-        *self = Self { alike: Some(alike), line, ..Self::default() };
+        }
+        let is_alike = self.alike.as_ref().is_some_and(|alike| alike.is_in(end));
+        let line = if is_alike { Again::of(line, BEFORE) } else { None };
+        *self = Self { alike: Alike::of(end), line, ..Self::default() };
     }
 
     /// The line of an end that is like those before; `None` of others, and
     /// where none is kept.
     pub(in super::super) fn line(&mut self, end: &ExchangeEnd, pen: &mut Pen) -> Option<&[u8]> {
         let line = self.line.as_mut()?;
-        let (alike, values) = taken_apart(end)?;
-        if self.alike.as_ref() != Some(&alike) {
-            return None;
-        }
+        let values = Values::of(end).filter(|_| self.alike.as_ref().is_some_and(|alike| alike.is_in(end)))?;
         line.count(Of::Stream as usize, values.stream);
         line.number(Of::Exchange as usize, end.head.id.index);
         line.number(Of::Size as usize, values.size);
@@ -113,40 +111,74 @@ struct Values<'e> {
     first_event: u64,
 }
 
-/// What stands in the line of an end, and its values; `None` where there is
-/// more in it. Inlined, what is only compared isn't copied.
-#[inline(always)]
-fn taken_apart(end: &ExchangeEnd) -> Option<(Alike, Values<'_>)> {
-    let request = match &end.request_body {
-        Some(body @ Body { chunks: 0, last_chunk: None, .. }) => Some(Bare::of(body)),
-        Some(_) => return None,
-        None => None,
-    };
-    let (body, timing) = (end.response_body.as_ref()?, end.timing.as_ref()?);
-    let last = body.last_chunk.as_ref()?;
-    let values = Values {
-        stream: end.head.id.stream?.0,
-        size: body.size,
-        last,
-        time: last.last.at?,
-        first_event: u64::try_from(timing.time_to_first_event?).ok()?,
-    };
-    let is_usual = last.size_line.as_slice() == b"0\r\n"
-        && last.trailers.is_empty()
-        && end.hints.is_empty()
-        && end.tally == Tally { one: end.tally.one, ..Tally::default() };
-    let alike = Alike {
-        request,
-        response: Bare { size: 0, ..Bare::of(body) },
-        violations: end.violations,
-        lints: end.lints,
-        timing: Timing { time_to_first_event: None, ..timing.clone() },
-    };
-    is_usual.then_some((alike, values))
+impl<'e> Values<'e> {
+    /// Those of an end; `None` where there is more in its line.
+    #[inline(always)]
+    fn of(end: &'e ExchangeEnd) -> Option<Self> {
+        if end.request_body.as_ref().is_some_and(|body| body.chunks > 0 || body.last_chunk.is_some()) {
+            return None;
+        }
+        let (body, timing) = (end.response_body.as_ref()?, end.timing.as_ref()?);
+        let last = body.last_chunk.as_ref()?;
+        let values = Self {
+            stream: end.head.id.stream?.0,
+            size: body.size,
+            last,
+            time: last.last.at?,
+            first_event: u64::try_from(timing.time_to_first_event?).ok()?,
+        };
+        let is_usual = last.size_line.as_slice() == b"0\r\n"
+            && last.trailers.is_empty()
+            && end.hints.is_empty()
+            && end.tally.chunks() == end.tally.one;
+        is_usual.then_some(values)
+    }
+}
+
+impl Alike {
+    /// That of an end that has [`Values`].
+    fn of(end: &ExchangeEnd) -> Option<Self> {
+        Some(Self {
+            request: end.request_body.as_ref().map(Bare::of),
+            response: Bare::of(end.response_body.as_ref()?),
+            violations: end.violations,
+            lints: end.lints,
+            timing: end.timing.clone()?,
+        })
+    }
+
+    /// Whether it stands in the line of an end that has [`Values`], too.
+    #[inline(always)]
+    fn is_in(&self, end: &ExchangeEnd) -> bool {
+        let request = match (&self.request, &end.request_body) {
+            (Some(bare), Some(body)) => bare.is_of(body) && bare.size == body.size,
+            (bare, body) => bare.is_none() && body.is_none(),
+        };
+        let Timing { time_to_first_event: _, longest_gap, pauses, singles, bursts, buffered, held } =
+            &self.timing;
+        request
+            && end.response_body.as_ref().is_some_and(|body| self.response.is_of(body))
+            && self.violations == end.violations
+            && self.lints == end.lints
+            && end.timing.as_ref().is_some_and(|timing| {
+                *longest_gap == timing.longest_gap
+                    && *pauses == timing.pauses
+                    && *singles == timing.singles
+                    && *bursts == timing.bursts
+                    && *buffered == timing.buffered
+                    && *held == timing.held
+            })
+    }
 }
 
 impl Bare {
     const fn of(body: &Body) -> Self {
         Self { framing: body.framing, size: body.size, end: body.end, joined: body.joined }
+    }
+
+    /// Whether that is said of a body too, but its size.
+    #[inline(always)]
+    fn is_of(&self, body: &Body) -> bool {
+        self.framing == body.framing && self.end == body.end && self.joined == body.joined
     }
 }
