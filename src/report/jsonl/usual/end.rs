@@ -150,6 +150,9 @@ impl Alike {
     /// Whether it stands in the line of an end that has [`Values`], too.
     #[inline(always)]
     fn is_in(&self, end: &ExchangeEnd) -> bool {
+        let (Some(response), Some(timing)) = (&end.response_body, &end.timing) else {
+            return false;
+        };
         let request = match (&self.request, &end.request_body) {
             (Some(bare), Some(body)) => bare.is_of(body) && bare.size == body.size,
             (bare, body) => bare.is_none() && body.is_none(),
@@ -157,17 +160,15 @@ impl Alike {
         let Timing { time_to_first_event: _, longest_gap, pauses, singles, bursts, buffered, held } =
             &self.timing;
         request
-            && end.response_body.as_ref().is_some_and(|body| self.response.is_of(body))
+            && self.response.is_of(response)
             && self.violations == end.violations
             && self.lints == end.lints
-            && end.timing.as_ref().is_some_and(|timing| {
-                *longest_gap == timing.longest_gap
-                    && *pauses == timing.pauses
-                    && *singles == timing.singles
-                    && *bursts == timing.bursts
-                    && *buffered == timing.buffered
-                    && *held == timing.held
-            })
+            && *longest_gap == timing.longest_gap
+            && *pauses == timing.pauses
+            && *singles == timing.singles
+            && *bursts == timing.bursts
+            && *buffered == timing.buffered
+            && *held == timing.held
     }
 }
 
