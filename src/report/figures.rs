@@ -267,12 +267,24 @@ mod tests {
             times in proptest::collection::vec((any::<i64>(), -3i64..3, any::<u64>(), 0u8..=19), 1..20),
         ) {
             let mut texts = TimeText::default();
+            let mut before = None;
             for (far, near, fraction, decimals) in times {
-                for seconds in [far, near, 1_690_981_802 + near, 1_690_981_802 + near] {
-                    let time = Timestamp::new(seconds, fraction, decimals);
-                    let mut out = Buffer::default();
-                    texts.append(&mut out, time);
-                    prop_assert_eq!(text(&out), time.to_string());
+                let second = 10u64.pow(u32::from(decimals));
+                for seconds in [far, near, 1_690_981_802 + near] {
+                    for fraction in [fraction, fraction / 3 % second, fraction % second, fraction % second] {
+                        let time = Timestamp::new(seconds, fraction, decimals);
+                        let plain = time.to_string();
+                        if let Some((before, earlier)) = before.replace((time, plain.clone()))
+                            && let Some(end) = texts.end(before, time)
+                        {
+                            let same = plain.len() - end.len();
+                            prop_assert_eq!(std::str::from_utf8(end).unwrap(), &plain[same..]);
+                            prop_assert_eq!(&earlier[..same], &plain[..same]);
+                        }
+                        let mut out = Buffer::default();
+                        texts.append(&mut out, time);
+                        prop_assert_eq!(text(&out), plain);
+                    }
                 }
             }
         }

@@ -246,7 +246,8 @@ mod tests {
         }
 
         fn stamp(&mut self) -> Stamp {
-            let times = [(5, 42, 6), (5, 43, 6), (6, 42, 6), (5, 42, 9), (5, 0, 0), (-1, 7, 3)];
+            let times =
+                [(5, 42, 6), (5, 43, 6), (6, 42, 6), (5, 42, 9), (5, 0, 0), (-1, 7, 3), (5, 123_456_789, 9)];
             let at =
                 times.map(|(seconds, fraction, decimals)| Some(Timestamp::new(seconds, fraction, decimals)));
             Stamp { frame: FrameNo::new(self.number()), at: self.pick(&[at.as_slice(), &[None]].concat()) }
