@@ -351,7 +351,8 @@ impl Framer {
     }
 
     /// Puts it at the beginning of another body, if that holds events of the same
-    /// kind and JSON texts: so many short bodies take no more memory than one.
+    /// kind and JSON texts: so many short bodies take no more memory than one, and
+    /// how texts begin is learnt once.
     pub(crate) fn begin_anew(&mut self, kind: Kind) -> bool {
         match (&mut self.machine, kind) {
             (Machine::Watch(texts), Kind::Watch) => texts.begin_anew(),

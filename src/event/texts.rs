@@ -28,9 +28,9 @@ pub(super) trait Subject: Listener {
     /// The text is whole.
     fn whole(&mut self, span: Range<u64>) -> EventItem;
 
-    /// How many of a text's first octets are like those of many others, as far
-    /// as can be told. `front` is what there is of it to look at.
-    fn common_length(front: &[u8]) -> Option<usize>;
+    /// How many of a text's first octets are like those of many others, if they
+    /// are no more than `longest`, and that can be told of what a slice has of it.
+    fn common_length(text: &[u8], longest: usize) -> Option<usize>;
 
     /// One that gathers the same, and knows nothing yet.
     fn fresh(&self) -> Self;
@@ -57,15 +57,29 @@ pub(super) struct Texts<S> {
     beginnings: Beginnings<S>,
 }
 
-/// How texts of the row begin, and where that leads: watch events of one body
-/// differ in what stands behind `"metadata":{"name":`, and mostly not before.
-/// Octets that were read once lead to the same state again, so they are compared
-/// as a whole, and not read.
+/// How texts begin, and where that leads: watch events of one resource differ in
+/// what stands behind `"metadata":{"name":`, and mostly not before. Octets that
+/// were read once lead to the same state again, so they are compared as a whole,
+/// and not read. Many bodies hold few events, so what was learnt in one serves in
+/// the next.
+///
+/// What others are known for is learnt of one text in a few that begin like no
+/// known one. At most one beginning is on trial, until a text begins with it; one
+/// that still is when the next is learnt gives way, and then the next one is
+/// learnt of twice as many. So texts that have nothing in common cost little, and
+/// those of other bodies are soon known. If there are too many, the one that
+/// served longest ago gives way.
 #[derive(Debug)]
 struct Beginnings<S> {
-    known: Vec<Beginning<S>>,
-    /// How many texts were looked at.
-    seen: u8,
+    /// The one that served last is the first.
+    #[expect(clippy::vec_box, reason = "they change places with each text that begins otherwise")]
+    known: Vec<Box<Beginning<S>>>,
+    /// Whether none has begun with the last of them yet.
+    on_trial: bool,
+    /// Of how many texts one is learnt.
+    interval: u16,
+    /// How many of these are to come.
+    left: u16,
 }
 
 #[derive(Debug)]
@@ -76,37 +90,73 @@ struct Beginning<S> {
 }
 
 impl<S: Subject> Beginnings<S> {
-    /// Of so many texts nothing is learnt: bodies of few shall need no memory.
-    const FEW: u8 = 8;
-    /// Behind so many nothing more is learnt.
-    const ENOUGH: u8 = 24;
-    /// So many beginnings are learnt: the events of a watch have three types.
-    const MOST: usize = 3;
+    /// Of so many texts one is learnt at most: bodies of few shall need no memory.
+    const FEW: u16 = 8;
+    /// Of so many texts one is learnt at least.
+    const SELDOM: u16 = 1024;
+    /// So many beginnings are known: the events of a watch have three types, and
+    /// bodies are of several resources.
+    const MOST: usize = 8;
     /// Longer ones aren't learnt.
     const LONGEST: usize = 192;
 
-    /// The one that a text begins with which goes on behind it.
-    #[inline]
-    fn of(&self, text: &[u8]) -> Option<&Beginning<S>> {
-        self.known.iter().find(|known| text.len() > known.octets.len() && text.starts_with(&known.octets))
+    const fn new() -> Self {
+        Self { known: Vec::new(), on_trial: false, interval: Self::FEW, left: Self::FEW }
     }
 
-    /// Learns how a text begins that one like `subject` is to read.
+    /// The one that a text begins with which goes on behind it.
+    #[inline]
+    fn of(&mut self, text: &[u8]) -> Option<&Beginning<S>> {
+        let begins =
+            |known: &Box<Beginning<S>>| text.len() > known.octets.len() && text.starts_with(&known.octets);
+        let place = self.known.iter().position(begins)?;
+        if place > 0 || self.on_trial {
+            self.serve(place);
+        }
+        self.known.first().map(|known| &**known)
+    }
+
+    /// Puts the one that serves at the front.
+    fn serve(&mut self, place: usize) {
+        self.on_trial &= place + 1 < self.known.len();
+        if let Some(front) = self.known.get_mut(..=place) {
+            front.rotate_right(1);
+        }
+    }
+
+    /// A text begins like no known one, and one like `subject` is to read it.
+    #[inline]
+    fn miss(&mut self, text: &[u8], subject: &S) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.learn(text, subject);
+        }
+    }
+
+    /// Learns how a text begins.
     #[inline(never)]
     fn learn(&mut self, text: &[u8], subject: &S) {
-        self.seen += 1;
-        if self.seen <= Self::FEW || self.known.len() == Self::MOST {
-            return;
+        let learnt = Self::beginning(text, subject);
+        let vain = self.on_trial || learnt.is_none();
+        self.interval = if vain { (2 * self.interval).min(Self::SELDOM) } else { Self::FEW };
+        self.left = self.interval;
+        let Some(learnt) = learnt else { return };
+        if self.on_trial || self.known.len() == Self::MOST {
+            self.known.pop();
         }
-        let front = text.get(..Self::LONGEST).unwrap_or(text);
-        let Some(octets) = S::common_length(front).and_then(|length| front.get(..length)) else { return };
+        self.known.push(Box::new(learnt));
+        self.on_trial = true;
+    }
+
+    /// The beginning of a text that others are likely to have too.
+    fn beginning(text: &[u8], subject: &S) -> Option<Beginning<S>> {
+        let octets = text.get(..S::common_length(text, Self::LONGEST)?)?;
         let mut subject = subject.fresh();
         let mut recogniser = Recogniser::new();
         subject.begin(0);
         let step = recogniser.read(&mut &*octets, 0, &mut subject);
-        if step == Step::Open && recogniser.is_memorable() && subject.is_memorable() {
-            self.known.push(Beginning { octets: octets.into(), recogniser, subject });
-        }
+        let goes_on = step == Step::Open && recogniser.is_memorable() && subject.is_memorable();
+        goes_on.then(|| Beginning { octets: octets.into(), recogniser, subject })
     }
 }
 
@@ -161,8 +211,13 @@ enum Place {
 
 impl<S: Subject> Texts<S> {
     pub(super) fn new(subject: S) -> Self {
-        let beginnings = Beginnings { known: Vec::new(), seen: 0 };
-        Self { recogniser: Recogniser::new(), subject, place: Place::Between, amid: None, beginnings }
+        Self {
+            recogniser: Recogniser::new(),
+            subject,
+            place: Place::Between,
+            amid: None,
+            beginnings: Beginnings::new(),
+        }
     }
 
     #[inline]
@@ -233,9 +288,7 @@ impl<S: Subject> Texts<S> {
                     known = beginning.octets.len();
                 } else {
                     self.subject.begin(*offset);
-                    if self.beginnings.seen < Beginnings::<S>::ENOUGH {
-                        self.beginnings.learn(octets, &self.subject);
-                    }
+                    self.beginnings.miss(octets, &self.subject);
                 }
                 *offset
             }
@@ -287,11 +340,9 @@ impl<S: Subject> Texts<S> {
         self.subject.reuse(summary);
     }
 
-    /// As a new one, which gathers the same.
+    /// As a new one, which gathers the same; but how texts begin it still knows.
     pub(super) fn begin_anew(&mut self) {
         self.resume();
-        self.beginnings.known.clear();
-        self.beginnings.seen = 0;
     }
 
     pub(super) fn resume(&mut self) {
@@ -364,7 +415,7 @@ impl Subject for AnyText {
         EventItem::Event { span, summary }
     }
 
-    fn common_length(_: &[u8]) -> Option<usize> {
+    fn common_length(_: &[u8], _: usize) -> Option<usize> {
         None
     }
 

@@ -17,7 +17,7 @@ use std::ops::Range;
 use memchr::memchr;
 use smol_str::SmolStr;
 
-use super::json::{Listener, Recogniser, Shape};
+use super::json::{Listener, Recogniser, Shape, Step};
 use super::kept::Literal;
 use super::string::{decode, plain as plain_text};
 use super::texts::Subject;
@@ -368,10 +368,15 @@ impl Subject for WatchEvent {
 
     /// As far as behind the first name in `object.metadata`, or in `object` where
     /// that comes before or there is none.
-    fn common_length(front: &[u8]) -> Option<usize> {
+    fn common_length(text: &[u8], longest: usize) -> Option<usize> {
+        let front = text.get(..longest).unwrap_or(text);
         let mut scout = Self::new(true);
         scout.begin(0);
-        Recogniser::new().read(&mut &*front, 0, &mut scout);
+        let step = Recogniser::new().read(&mut &*front, 0, &mut scout);
+        if step != Step::Whole && front.len() < longest {
+            // More may be in common than the slice has of it.
+            return None;
+        }
         let opened = usize::try_from(scout.opened).ok().filter(|opened| *opened > 0)?;
         let name = front.get(opened..)?.strip_prefix(b"\"").and_then(|name| {
             let length = memchr(b'"', name)?;

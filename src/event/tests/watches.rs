@@ -115,6 +115,24 @@ fn likeness() -> impl Strategy<Value = String> {
     })
 }
 
+/// Events of which some begin alike, and go on otherwise.
+const ALIKE: [&str; 14] = [
+    r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"1"}}}"#,
+    r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"},"kind":"Node"}}"#,
+    r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{}},"object":{"metadata":[]}}"#,
+    r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"c"},"metadata":{"namespace":"d"}}}"#,
+    r#"{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"e"}},"type":"DELETED"}"#,
+    r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
+    r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"1"}}}"#,
+    r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"22"}}}"#,
+    r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"3\u0034"}}}"#,
+    r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"5","resourceVersion":"6"}}}"#,
+    r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":""},"kind":"Node"}}"#,
+    r#"{"type":"ERROR","object":{"kind":"Status","message":"f","metadata":{},"reason":"g"}}"#,
+    r#"{"type":"ADDED","object":{"kind":"Table","metadata":{"resourceVersion":"7"},"rows":[{"object":{"metadata":{"name":"h","resourceVersion":"8"}}}]}}"#,
+    r#"{"type":"ADDED","object":{"kind":"Table","rows":[{"object":{"metadata":{"name":"h"}}}],"metadata":{}}}"#,
+];
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2048, ..ProptestConfig::default() })]
 
@@ -142,17 +160,7 @@ proptest! {
         order in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
         size in 1..400_usize,
     ) {
-        let fixed = [
-            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"1"}}}"#,
-            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"b"},"kind":"Node"}}"#,
-            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{}},"object":{"metadata":[]}}"#,
-            r#"{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"c"},"metadata":{"namespace":"d"}}}"#,
-            r#"{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"e"}},"type":"DELETED"}"#,
-            r#"{"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"annotations":{"k8s.io/initial-events-end":"true"}}}}"#,
-            r#"{"type":"ERROR","object":{"kind":"Status","message":"f","metadata":{},"reason":"g"}}"#,
-            r#"{"type":"ADDED","object":{"kind":"Table","rows":[{"object":{"metadata":{"name":"h"}}}],"metadata":{}}}"#,
-        ];
-        let events: Vec<&str> = fixed.into_iter().chain(likenesses.iter().map(String::as_str)).collect();
+        let events: Vec<&str> = ALIKE.into_iter().chain(likenesses.iter().map(String::as_str)).collect();
         let body: String = order.iter().flat_map(|index| [events[index.index(events.len())], "\n"]).collect();
         let body = body.as_bytes();
         let reading = read(Kind::Watch, body.chunks(1));
@@ -160,6 +168,34 @@ proptest! {
         prop_assert_eq!(&reading, &read(Kind::Watch, body.chunks(size)));
         let bare = super::read_by(super::super::Framer::without_summaries(Kind::Watch), [body]);
         prop_assert_eq!(reading.without_summaries(), bare.without_summaries());
+    }
+
+    #[test]
+    fn events_of_many_bodies_are_read_as_octet_by_octet(
+        likenesses in prop::collection::vec(likeness(), 1..3),
+        // Of few kinds each, as those of a resource, and some of them are cut short.
+        bodies in prop::collection::vec(
+            (any::<[prop::sample::Index; 3]>(), prop::collection::vec(0..3_usize, 0..12), 1..400_usize, 0..30_usize),
+            1..40,
+        ),
+    ) {
+        let events: Vec<&str> = ALIKE.into_iter().chain(likenesses.iter().map(String::as_str)).collect();
+        let mut framer = Framer::new(Kind::Watch);
+        let mut bare = Framer::without_summaries(Kind::Watch);
+        for (kinds, order, size, cut) in &bodies {
+            let mut body = String::new();
+            for which in order {
+                body.extend([events[kinds[*which].index(events.len())], "\n"]);
+            }
+            let body = body.as_bytes();
+            let body = &body[..body.len().saturating_sub(cut.saturating_sub(20))];
+            let reading = read(Kind::Watch, body.chunks(1));
+            prop_assert_eq!(&reading, &super::read_over(&mut framer, body.chunks(*size)));
+            prop_assert!(framer.begin_anew(Kind::Watch));
+            let bare_reading = super::read_over(&mut bare, [body]);
+            prop_assert_eq!(reading.without_summaries(), bare_reading.without_summaries());
+            prop_assert!(bare.begin_anew(Kind::Watch));
+        }
     }
 
     #[test]
