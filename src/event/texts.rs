@@ -12,7 +12,9 @@ use std::ops::Range;
 
 use super::json::{Listener, Recogniser, Step, skip_space};
 use super::kept::Head;
+use super::scan::Scan;
 use super::{EventItem, MaybeSummary, OpenItem, Summary};
+use crate::limits;
 
 /// What is gathered from a text while it is read, and what becomes of it.
 pub(super) trait Subject: Listener {
@@ -41,6 +43,13 @@ pub(super) trait Subject: Listener {
     /// A text begins at an offset with the octets that another one, which is
     /// memorable, has read: takes over what that gathered.
     fn recall(&mut self, start: u64, other: &Self);
+
+    /// Whether a text that was read to its end, where another one has a string to
+    /// come, says of that string what it is, and nothing else.
+    fn shows(&self, at_string: &Self, string: &str) -> bool;
+
+    /// Puts a string that is ASCII without escapes in that one's place.
+    fn fill_in(&mut self, at_string: &Self, string: &[u8]);
 
     /// Takes a summary that nobody needs any more, to write another one in.
     fn reuse(&mut self, _: MaybeSummary) {}
@@ -72,7 +81,6 @@ pub(super) struct Texts<S> {
 #[derive(Debug)]
 struct Beginnings<S> {
     /// The one that served last is the first.
-    #[expect(clippy::vec_box, reason = "they change places with each text that begins otherwise")]
     known: Vec<Box<Beginning<S>>>,
     /// Whether none has begun with the last of them yet.
     on_trial: bool,
@@ -86,6 +94,16 @@ struct Beginnings<S> {
 struct Beginning<S> {
     octets: Box<[u8]>,
     recogniser: Recogniser,
+    subject: S,
+    ending: Option<Ending<S>>,
+}
+
+/// How a text went on behind its beginning and one string: the bookmarks of a
+/// resource differ in their version alone.
+#[derive(Debug)]
+struct Ending<S> {
+    octets: Box<[u8]>,
+    /// What the text said.
     subject: S,
 }
 
@@ -106,14 +124,14 @@ impl<S: Subject> Beginnings<S> {
 
     /// The one that a text begins with which goes on behind it.
     #[inline]
-    fn of(&mut self, text: &[u8]) -> Option<&Beginning<S>> {
+    fn of(&mut self, text: &[u8]) -> Option<&mut Beginning<S>> {
         let begins =
-            |known: &Box<Beginning<S>>| text.len() > known.octets.len() && text.starts_with(&known.octets);
-        let place = self.known.iter().position(begins)?;
+            |known: &Beginning<S>| text.len() > known.octets.len() && text.starts_with(&known.octets);
+        let place = self.known.iter().position(|known| begins(known))?;
         if place > 0 || self.on_trial {
             self.serve(place);
         }
-        self.known.first().map(|known| &**known)
+        self.known.first_mut().map(|known| &mut **known)
     }
 
     /// Puts the one that serves at the front.
@@ -156,8 +174,67 @@ impl<S: Subject> Beginnings<S> {
         subject.begin(0);
         let step = recogniser.read(&mut &*octets, 0, &mut subject);
         let goes_on = step == Step::Open && recogniser.is_memorable() && subject.is_memorable();
-        goes_on.then(|| Beginning { octets: octets.into(), recogniser, subject })
+        goes_on.then(|| {
+            let ending = Ending::of(text, octets, &subject);
+            Beginning { octets: octets.into(), recogniser, subject, ending }
+        })
     }
+}
+
+impl<S: Subject> Beginning<S> {
+    /// Finds the end of a text that begins so, if it ends as it is known to: takes
+    /// over into `subject` what such a text says. Gives the text's length.
+    #[inline]
+    fn ends(&mut self, text: &[u8], start: u64, subject: &mut S) -> Option<usize> {
+        let ending = self.ending.as_ref()?;
+        let (string, behind) = plain_string(text, self.octets.len())?;
+        if !behind.starts_with(&ending.octets) {
+            if behind.len() >= ending.octets.len() {
+                // The next ones aren't likely to end so either.
+                self.ending = None;
+            }
+            return None;
+        }
+        subject.recall(start, &ending.subject);
+        subject.fill_in(&self.subject, string);
+        Some(text.len() - behind.len() + ending.octets.len())
+    }
+}
+
+impl<S: Subject> Ending<S> {
+    /// How a text ends behind the string that follows on its beginning, if it lies
+    /// in the slice, and what it says of that string is no more than the string.
+    fn of(text: &[u8], beginning: &[u8], at_string: &S) -> Option<Self> {
+        let (_, behind) = plain_string(text, beginning.len())?;
+        let behind = behind.get(..Beginnings::<S>::LONGEST).unwrap_or(behind);
+        let mut ending = None;
+        // What comes behind could take the string's place: not that of any string.
+        for string in ["a", "b"] {
+            let text = [beginning, b"\"", string.as_bytes(), b"\"", behind].concat();
+            let (mut rest, mut subject) = (text.as_slice(), at_string.fresh());
+            subject.begin(0);
+            let step = Recogniser::new().read(&mut rest, 0, &mut subject);
+            if step != Step::Whole || !subject.shows(at_string, string) {
+                return None;
+            }
+            let octets = behind.get(..behind.len() - rest.len())?;
+            ending = Some(Self { octets: octets.into(), subject });
+        }
+        ending
+    }
+}
+
+/// The string at a place in a text, if it is ASCII without escapes, closed in the
+/// slice and not too long to show, and what is behind it.
+#[inline]
+fn plain_string(text: &[u8], at: usize) -> Option<(&[u8], &[u8])> {
+    let mut scan = Scan::behind(text, at);
+    if !scan.pass_over(*b"\"") || scan.plain() != Some(b'"') {
+        return None;
+    }
+    let string = scan.since(at + 1);
+    scan.pass(1);
+    (string.len() <= limits::EVENT_LITERAL).then(|| (string, scan.rest()))
 }
 
 /// What is known behind lost octets.
@@ -283,6 +360,11 @@ impl<S: Subject> Texts<S> {
                     return None;
                 }
                 if let Some(beginning) = self.beginnings.of(octets) {
+                    if let Some(length) = beginning.ends(octets, *offset, &mut self.subject) {
+                        let start = *offset;
+                        super::advance(octets, offset, length);
+                        return Some(self.subject.whole(start..*offset));
+                    }
                     self.recogniser.recall(&beginning.recogniser);
                     self.subject.recall(*offset, &beginning.subject);
                     known = beginning.octets.len();
@@ -428,6 +510,12 @@ impl Subject for AnyText {
     }
 
     fn recall(&mut self, _: u64, _: &Self) {}
+
+    fn shows(&self, _: &Self, _: &str) -> bool {
+        false
+    }
+
+    fn fill_in(&mut self, _: &Self, _: &[u8]) {}
 }
 
 /// It doesn't care for members.

@@ -416,6 +416,22 @@ impl Subject for WatchEvent {
         };
     }
 
+    fn shows(&self, at_string: &Self, string: &str) -> bool {
+        let mut summary = (*self.summary).clone();
+        let is_shown =
+            named(&mut summary, at_string.member).is_some_and(|text| text.as_deref() == Some(string));
+        self.is_memorable() && (!self.summarises || is_shown)
+    }
+
+    #[inline]
+    fn fill_in(&mut self, at_string: &Self, string: &[u8]) {
+        if self.summarises
+            && let Some(text) = named(&mut self.summary, at_string.member)
+        {
+            *text = Some(plain_text(string));
+        }
+    }
+
     fn reuse(&mut self, summary: MaybeSummary) {
         self.spare = summary;
     }
@@ -567,6 +583,19 @@ fn member(depth: u64, name: &[u8]) -> Member {
         6 if is(name, b"namespace") => Member::RowNamespace,
         6 if is(name, b"resourceVersion") => Member::RowVersion,
         _ => Member::Other,
+    }
+}
+
+/// Where a summary shows the string of a member, if it shows it as it is.
+#[inline]
+const fn named(summary: &mut Summary, member: Member) -> Option<&mut Option<SmolStr>> {
+    match member {
+        Member::ApiVersion => Some(&mut summary.api_version),
+        Member::Kind => Some(&mut summary.kind),
+        Member::Name => Some(&mut summary.name),
+        Member::Namespace => Some(&mut summary.namespace),
+        Member::ResourceVersion => Some(&mut summary.resource_version),
+        _ => None,
     }
 }
 
