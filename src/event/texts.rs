@@ -72,12 +72,12 @@ pub(super) struct Texts<S> {
 /// and not read. Many bodies hold few events, so what was learnt in one serves in
 /// the next.
 ///
-/// What others are known for is learnt of one text in a few that begin like no
-/// known one. At most one beginning is on trial, until a text begins with it; one
-/// that still is when the next is learnt gives way, and then the next one is
-/// learnt of twice as many. So texts that have nothing in common cost little, and
-/// those of other bodies are soon known. If there are too many, the one that
-/// served longest ago gives way.
+/// Of the texts that begin like no known one, one in a few is learnt. Its beginning
+/// is on trial until another text begins with it, and then the next one is learnt
+/// at once, while there is room. One that is still on trial when the next is due
+/// gives way, and twice as many texts go by from then to then. So texts that have
+/// nothing in common cost little, and those of other bodies are soon known. Where
+/// there is no room, the one that served longest ago gives way.
 #[derive(Debug)]
 struct Beginnings<S> {
     /// The one that served last is the first.
@@ -109,8 +109,8 @@ struct Ending<S> {
 
 impl<S: Subject> Beginnings<S> {
     /// Of so many texts one is learnt at most: bodies of few shall need no memory.
-    const FEW: u16 = 8;
-    /// Of so many texts one is learnt at least.
+    const FEW: u16 = 4;
+    /// Of so many texts one is learnt all the same.
     const SELDOM: u16 = 1024;
     /// So many beginnings are known: the events of a watch have three types, and
     /// bodies are of several resources.
@@ -136,7 +136,13 @@ impl<S: Subject> Beginnings<S> {
 
     /// Puts the one that serves at the front.
     fn serve(&mut self, place: usize) {
-        self.on_trial &= place + 1 < self.known.len();
+        if self.on_trial && place + 1 == self.known.len() {
+            self.on_trial = false;
+            if self.known.len() < Self::MOST {
+                // Texts have beginnings in common: the next one is worth learning.
+                self.left = 1;
+            }
+        }
         if let Some(front) = self.known.get_mut(..=place) {
             front.rotate_right(1);
         }
@@ -206,7 +212,9 @@ impl<S: Subject> Ending<S> {
     /// in the slice, and what it says of that string is no more than the string.
     fn of(text: &[u8], beginning: &[u8], at_string: &S) -> Option<Self> {
         let (_, behind) = plain_string(text, beginning.len())?;
-        let behind = behind.get(..Beginnings::<S>::LONGEST).unwrap_or(behind);
+        if behind.len() > Beginnings::<S>::LONGEST {
+            return None;
+        }
         let mut ending = None;
         // What comes behind could take the string's place: not that of any string.
         for string in ["a", "b"] {
