@@ -353,16 +353,18 @@ impl Evidence {
     }
 
     fn end_run(&mut self) {
-        let run = std::mem::take(&mut self.run);
+        let run = &self.run;
         // Who puts the same number of events in each chunk means to.
         let varies = run.spread.is_some_and(|(few, many)| few < many);
-        if run.coalesced.count >= HABIT
+        let is_burst = run.coalesced.count >= HABIT
             && varies
             && run.events >= BURST_EVENTS
             && run.chunks >= BURST_CHUNKS
-            && self.burst.as_ref().is_none_or(|burst| run.events > burst.events)
-        {
-            self.burst = Some(Box::new(run));
+            && self.burst.as_ref().is_none_or(|burst| run.events > burst.events);
+        if is_burst {
+            self.burst = Some(Box::new(std::mem::take(&mut self.run)));
+        } else if run.chunks > 0 {
+            self.run = Run::default();
         }
     }
 
