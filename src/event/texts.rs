@@ -530,3 +530,79 @@ impl Subject for AnyText {
 impl Listener for AnyText {
     const LISTENS: bool = false;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::watch::WatchEvent;
+    use super::*;
+
+    fn event(kind: &str, version: usize) -> String {
+        format!(
+            r#"{{"type":"BOOKMARK","object":{{"kind":"{kind}","metadata":{{"resourceVersion":"{version}"}}}}}}"#
+        )
+    }
+
+    /// Reads texts, of which each is a body.
+    fn read(texts: &mut Texts<WatchEvent>, bodies: impl IntoIterator<Item = String>) {
+        for body in bodies {
+            let item = texts.read(&mut body.as_bytes(), &mut 0);
+            assert!(matches!(item, Some(EventItem::Event { .. })), "{item:?}");
+            texts.begin_anew();
+        }
+    }
+
+    /// Whether the next text is known as far as behind the string that differs.
+    fn is_known(texts: &mut Texts<WatchEvent>, text: &str) -> bool {
+        texts.beginnings.of(text.as_bytes()).is_some_and(|beginning| beginning.ending.is_some())
+    }
+
+    #[test]
+    fn what_bodies_have_in_common_is_known_in_the_next() {
+        let mut texts = Texts::new(WatchEvent::new(true));
+        let kinds = ["Pod", "Lease", "Node"];
+        read(&mut texts, (0..60).map(|number| event(kinds[number % 3], number)));
+        for kind in kinds {
+            assert!(is_known(&mut texts, &event(kind, 100)), "{kind}");
+        }
+        assert_eq!(texts.beginnings.known.len(), 3);
+    }
+
+    #[test]
+    fn what_bodies_dont_have_in_common_is_seldom_looked_at_and_soon_forgotten() {
+        let mut texts = Texts::new(WatchEvent::new(true));
+        read(&mut texts, (0..2000).map(|number| event(&format!("Kind{number}"), number)));
+        assert_eq!(texts.beginnings.known.len(), 1);
+        assert_eq!(texts.beginnings.interval, Beginnings::<WatchEvent>::SELDOM);
+    }
+
+    #[test]
+    fn of_more_resources_than_there_is_room_for_the_last_are_known() {
+        let mut texts = Texts::new(WatchEvent::new(true));
+        for kind in 0..20 {
+            read(&mut texts, (0..60).map(|number| event(&format!("Kind{kind}"), number)));
+            assert!(is_known(&mut texts, &event(&format!("Kind{kind}"), 100)), "{kind}");
+        }
+        assert_eq!(texts.beginnings.known.len(), Beginnings::<WatchEvent>::MOST);
+        assert!(!is_known(&mut texts, &event("Kind0", 100)));
+        assert!(is_known(&mut texts, &event("Kind18", 100)));
+    }
+
+    #[test]
+    fn an_ending_that_does_not_come_is_forgotten() {
+        let mut texts = Texts::new(WatchEvent::new(true));
+        read(&mut texts, (0..9).map(|number| event("Pod", number)));
+        assert!(is_known(&mut texts, &event("Pod", 100)));
+        read(&mut texts, [event("Pod", 1).replace("}}}", r#","x":1}}}"#)]);
+        assert!(!is_known(&mut texts, &event("Pod", 100)));
+    }
+
+    #[test]
+    fn an_ending_that_says_what_the_string_says_is_not_known() {
+        let mut texts = Texts::new(WatchEvent::new(true));
+        let twice = |number| event("Pod", number).replace("}}}", r#","resourceVersion":"a"}}}"#);
+        read(&mut texts, (0..9).map(twice));
+        let text = twice(100);
+        assert!(texts.beginnings.of(text.as_bytes()).is_some());
+        assert!(!is_known(&mut texts, &text));
+    }
+}

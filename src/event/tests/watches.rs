@@ -466,6 +466,37 @@ fn texts_that_change_from_event_to_event_are_shown_as_they_stand() {
 }
 
 #[test]
+fn a_string_that_differs_is_shown_as_it_stands_however_the_others_were() {
+    let event = |version: &str| {
+        format!(
+            r#"{{"type":"BOOKMARK","object":{{"kind":"Pod","metadata":{{"resourceVersion":{version}}}}}}}"#
+        )
+    };
+    let (longest, longer) = ("1".repeat(4096), "1".repeat(4097));
+    let mut body: String = (0..20).map(|number| event(&format!("\"{number}\""))).collect();
+    let last = [
+        (format!("\"{longest}\""), Some(longest.as_str())),
+        (format!("\"{longer}\""), None),
+        (r#""\u0031""#.to_owned(), Some("1")),
+        ("\"é\"".to_owned(), Some("é")),
+        (r#""""#.to_owned(), Some("")),
+        ("7".to_owned(), None),
+        ("null".to_owned(), None),
+        (r#""8""#.to_owned(), Some("8")),
+    ];
+    for (version, _) in &last {
+        body += &event(version);
+    }
+    let reading = whole(Kind::Watch, body.as_bytes());
+    assert_eq!(reading, read(Kind::Watch, body.as_bytes().chunks(1)));
+    assert_eq!(reading.items.len(), 28);
+    for (item, (_, expected)) in reading.items[20..].iter().zip(&last) {
+        let EventItem::Event { summary, .. } = item else { panic!("{item:?}") };
+        assert_eq!(summary.resource_version.as_deref(), *expected);
+    }
+}
+
+#[test]
 fn an_event_leaves_nothing_to_the_next() {
     let first = r#"{"type":"ADDED","object":{"kind":"A","metadata":{"name":"a"}}}"#;
     let mut framer = Framer::new(Kind::Watch);
