@@ -55,8 +55,10 @@ const MAGICS: &[(&[u8], Looks)] = &[
     (b"SQLite format 3\0", Looks::Known("an SQLite database")),
 ];
 
-/// What a file looks like whose first octets (up to [`LOOK`]) are no capture's.
+/// What a file looks like whose first octets are no capture's. More than
+/// [`LOOK`] may be there, or not: by chance, of which nothing may depend.
 pub(super) fn looks(octets: &[u8]) -> Looks {
+    let octets = octets.get(..LOOK).unwrap_or(octets);
     if octets.starts_with(b"HTTP/1.") {
         return Looks::HttpResponse;
     }
@@ -126,5 +128,15 @@ mod tests {
         tar[..4].copy_from_slice(b"name");
         tar[257..262].copy_from_slice(b"ustar");
         assert_eq!(looks(&tar), Looks::Packed("tar"));
+    }
+
+    #[test]
+    fn octets_that_came_besides_make_no_difference() {
+        for first in [&b"text "[..], b"\x01\x02\x03 "] {
+            let octets: Vec<u8> = first.iter().copied().cycle().take(LOOK).chain([0xff, 0, 0xc3]).collect();
+            for more in LOOK..=octets.len() {
+                assert_eq!(looks(&octets[..more]), looks(&octets[..LOOK]));
+            }
+        }
     }
 }
