@@ -135,8 +135,13 @@ impl Layer {
     /// to the stream's end: whether that came.
     fn run(&mut self, machine: &mut Machine, octets: &mut &[u8], sink: Sink<'_>) -> Result<bool, Fault> {
         self.piece.resize(PIECE, 0);
+        let mut full = false;
         loop {
-            let Step { read, written, ended, fault } = machine.step(octets, &mut self.piece);
+            // What there was no room for comes by itself: the decoders of brotli
+            // and zstd give it up where they meet a fault in what is given with it.
+            let held = full;
+            let given = if held { &[] } else { *octets };
+            let Step { read, written, ended, fault } = machine.step(given, &mut self.piece);
             *octets = octets.get(read..).unwrap_or_default();
             let believed = usize::try_from(self.left).unwrap_or(usize::MAX).min(written);
             self.left -= believed as u64;
@@ -153,7 +158,11 @@ impl Layer {
                 return Ok(true);
             }
             // A full piece may not have been all.
-            if written < self.piece.len() && (octets.is_empty() || read + written == 0) {
+            full = written == self.piece.len();
+            if full || (held && !octets.is_empty()) {
+                continue;
+            }
+            if octets.is_empty() || read + written == 0 {
                 return match octets.is_empty() {
                     true => Ok(false),
                     false => {

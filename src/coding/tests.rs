@@ -129,6 +129,22 @@ fn any_edges_decode_to_the_same_octets() {
 }
 
 #[test]
+fn what_there_was_no_room_for_is_kept_before_a_fault() {
+    for encoder in ENCODERS {
+        let text = vec![b'a'; 100_000];
+        let parts = encoder.encode(&[&text[..]]);
+        for fault in [0xffu8, 0x06, 0x00] {
+            let octets = [&parts[0][..], &[fault; 40]].concat();
+            let (whole, met, _) = decode(&[encoder.coding()], [&octets[..]]);
+            let (single, met_by_octet, _) = decode(&[encoder.coding()], octets.chunks(1));
+            let (whole, single) = (whole.concat(), single.concat());
+            assert!(whole.starts_with(&text), "{encoder:?}: {} octets before {fault:#x}", whole.len());
+            assert_eq!((whole.len(), met), (single.len(), met_by_octet), "{encoder:?}, {fault:#x}");
+        }
+    }
+}
+
+#[test]
 fn later_members_and_frames_hold_later_octets() {
     for encoder in [Encoder::Gzip, Encoder::Zstd] {
         let members: Vec<Vec<u8>> = TEXTS.iter().map(|text| encoder.encode(&[text]).concat()).collect();
