@@ -28,9 +28,9 @@ pub struct Limits {
     /// blocks: enough that no thread waits while another writes, and few enough
     /// that what is found in them fits the memory of a small container.
     pub batches: usize,
-    /// Octets that are worked on, now and then, by one thread where several are
-    /// at it, or the other way round, to see which is faster: some milliseconds of
-    /// work, so that what it takes to begin and to end doesn't count.
+    /// Octets of work that are counted, now and then, of one thread where several
+    /// are at it, and of these, to see which is faster: some milliseconds, or
+    /// batches. What it takes to turn to the one or the other isn't counted.
     pub trial: usize,
     /// The largest record or block of a capture file that is still believed:
     /// a length field that was damaged must not fill memory. Wireshark's own

@@ -8,6 +8,17 @@
 //!
 //! [`members`]: super::members
 
+/// The values of a line, in its order, each with what stands before it there.
+macro_rules! values {
+    ($($value:ident: $before:literal,)*) => {
+        const BEFORE: [&str; [$($before),*].len()] = [$($before),*];
+
+        enum Of {
+            $($value),*
+        }
+    };
+}
+
 mod chunk;
 mod end;
 mod event;

@@ -13,46 +13,27 @@ use crate::report::payload::{Excerpt, Payload};
 use crate::units::Timestamp;
 use crate::verdict::Verdict;
 
-/// What stands before the values.
-const BEFORE: [&str; 14] = [
-    r#","stream":"#,
-    r#","exchange":"#,
-    r#","index":"#,
-    r#","size_hex":""#,
-    r#","size":"#,
-    r#","offset":"#,
-    r#","received":"#,
-    r#","frames":["#,
-    r#","first_time":""#,
-    r#","time":""#,
-    r#","payload":"#,
-    r#","encoding":"#,
-    r#","verdict":""#,
-    r#","events":["#,
-];
-
-/// The values.
-enum Of {
-    Stream,
-    Exchange,
-    Index,
-    SizeHex,
-    Size,
-    Offset,
-    Received,
-    Frames,
-    FirstTime,
-    Time,
-    Payload,
-    Encoding,
-    Verdict,
-    Events,
+values! {
+    Stream: r#","stream":"#,
+    Exchange: r#","exchange":"#,
+    Index: r#","index":"#,
+    SizeHex: r#","size_hex":""#,
+    Size: r#","size":"#,
+    Offset: r#","offset":"#,
+    Received: r#","received":"#,
+    Frames: r#","frames":["#,
+    FirstTime: r#","first_time":""#,
+    Time: r#","time":""#,
+    Payload: r#","payload":"#,
+    Encoding: r#","encoding":"#,
+    Verdict: r#","verdict":""#,
+    Events: r#","events":["#,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(in super::super) struct UsualChunk {
-    line: Option<Again<14>>,
+    line: Option<Again<{ BEFORE.len() }>>,
     /// What is known to be in it.
     size_line: [u8; 8],
     first: Option<Timestamp>,

@@ -9,32 +9,17 @@ use crate::report::again::Again;
 use crate::report::{Body, ExchangeEnd, ExchangeVerdict};
 use crate::units::Timestamp;
 
-/// What stands before the values.
-const BEFORE: [&str; 10] = [
-    r#","stream":"#,
-    r#","exchange":"#,
-    r#","size":"#,
-    r#","frames":["#,
-    r#","time":""#,
-    r#","verdict":""#,
-    r#","chunks":"#,
-    r#","events":"#,
-    r#","one":"#,
-    r#"{"time_to_first_event":"#,
-];
-
-/// The values.
-enum Of {
-    Stream,
-    Exchange,
-    Size,
-    Frames,
-    Time,
-    Verdict,
-    Chunks,
-    Events,
-    One,
-    FirstEvent,
+values! {
+    Stream: r#","stream":"#,
+    Exchange: r#","exchange":"#,
+    Size: r#","size":"#,
+    Frames: r#","frames":["#,
+    Time: r#","time":""#,
+    Verdict: r#","verdict":""#,
+    Chunks: r#","chunks":"#,
+    Events: r#","events":"#,
+    One: r#","one":"#,
+    FirstEvent: r#"{"time_to_first_event":"#,
 }
 
 /// See the module.
@@ -42,7 +27,7 @@ enum Of {
 pub(in super::super) struct UsualEnd {
     /// What the line of the end that came last has beside values.
     alike: Option<Alike>,
-    line: Option<Again<10>>,
+    line: Option<Again<{ BEFORE.len() }>>,
     /// What is known to be in it.
     last: Option<Timestamp>,
     verdict: Option<ExchangeVerdict>,

@@ -7,44 +7,26 @@ use crate::event::Kind;
 use crate::report::again::Again;
 use crate::report::{Event, ExchangeId, Expect};
 
-/// What stands before the values.
-const BEFORE: [&str; 13] = [
-    r#","stream":"#,
-    r#","exchange":"#,
-    r#","index":"#,
-    r#","type":"#,
-    r#","api_version":"#,
-    r#","kind":"#,
-    r#","namespace":"#,
-    r#","name":"#,
-    r#","resource_version":"#,
-    r#","offset":"#,
-    r#","size":"#,
-    r#","first_chunk":"#,
-    r#","last_chunk":"#,
-];
-
-/// The values.
-enum Of {
-    Stream,
-    Exchange,
-    Index,
-    Type,
-    ApiVersion,
-    Kind,
-    Namespace,
-    Name,
-    ResourceVersion,
-    Offset,
-    Size,
-    FirstChunk,
-    LastChunk,
+values! {
+    Stream: r#","stream":"#,
+    Exchange: r#","exchange":"#,
+    Index: r#","index":"#,
+    Type: r#","type":"#,
+    ApiVersion: r#","api_version":"#,
+    Kind: r#","kind":"#,
+    Namespace: r#","namespace":"#,
+    Name: r#","name":"#,
+    ResourceVersion: r#","resource_version":"#,
+    Offset: r#","offset":"#,
+    Size: r#","size":"#,
+    FirstChunk: r#","first_chunk":"#,
+    LastChunk: r#","last_chunk":"#,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(in super::super) struct UsualEvent {
-    line: Option<Again<13>>,
+    line: Option<Again<{ BEFORE.len() }>>,
     /// What is known to be in it.
     names: Names,
 }

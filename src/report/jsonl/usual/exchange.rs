@@ -11,34 +11,18 @@ use crate::report::again::Again;
 use crate::report::json::text::{Compact, JsonText};
 use crate::units::{Stamp, Timestamp};
 
-/// What stands before the values.
-const BEFORE: [&str; 11] = [
-    r#","stream":"#,
-    r#","exchange":"#,
-    r#","index":"#,
-    r#","client":""#,
-    r#","target":"#,
-    r#","headers":"#,
-    r#","frame":"#,
-    r#","time":""#,
-    r#","headers":"#,
-    r#","frame":"#,
-    r#","time":""#,
-];
-
-/// The values.
-enum Of {
-    Stream,
-    Exchange,
-    Index,
-    Client,
-    Target,
-    RequestFields,
-    RequestFrame,
-    RequestTime,
-    ResponseFields,
-    ResponseFrame,
-    ResponseTime,
+values! {
+    Stream: r#","stream":"#,
+    Exchange: r#","exchange":"#,
+    Index: r#","index":"#,
+    Client: r#","client":""#,
+    Target: r#","target":"#,
+    RequestFields: r#","headers":"#,
+    RequestFrame: r#","frame":"#,
+    RequestTime: r#","time":""#,
+    ResponseFields: r#","headers":"#,
+    ResponseFrame: r#","frame":"#,
+    ResponseTime: r#","time":""#,
 }
 
 /// See the module.
@@ -46,7 +30,7 @@ enum Of {
 pub(in super::super) struct UsualExchange {
     /// The heads of the exchange that came last, and that others are to be like.
     alike: Option<ExchangeHead>,
-    line: Option<Again<11>>,
+    line: Option<Again<{ BEFORE.len() }>>,
     /// What is known to be in it.
     client: Option<SocketAddr>,
     target: Option<SmolStr>,
