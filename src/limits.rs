@@ -60,6 +60,11 @@ pub struct Limits {
     pub pipelined: usize,
     /// Streams with state; the longest idle one is let go beyond that.
     pub open_streams: usize,
+    /// Streams that are over, of which a late packet is told from the first of
+    /// another; up to twice as many are remembered. Packets come late by a
+    /// retransmission timeout or two, and so many end in that time on a very busy
+    /// server. A table of 2^15 places holds them.
+    pub ended_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
     pub fragments: usize,
     /// Octets that each of a body's codings may yield, for each octet of the
@@ -97,6 +102,7 @@ impl Default for Limits {
             join_window: 4 << 20,
             pipelined: 1024,
             open_streams: 100_000,
+            ended_streams: 28 << 10,
             fragments: 16 << 20,
             coding_ratio: 2048,
             coding_allowance: 16 << 20,

@@ -307,6 +307,20 @@ impl<'o> Recording<'o> {
                 format!("{evicted} {} let go before their end, to bound memory", plural(evicted, "stream")),
             );
         }
+        let doubtful = reassembler.doubtful();
+        if doubtful > 0 {
+            problems.capture(
+                "stream-numbers",
+                reassembler.first_doubtful().map(|stamp| stamp.frame),
+                doubtful,
+                format!(
+                    "{doubtful} {} began without a handshake when more than {} had ended: if that is what came \
+                     late of one of these, streams have higher numbers than in Wireshark from there on",
+                    plural(doubtful, "stream"),
+                    options.limits.ended_streams
+                ),
+            );
+        }
         ledger.name_others();
         if let Err(error) = outcome {
             let code = if format.is_some() { "corrupt-block" } else { "unreadable-capture" };

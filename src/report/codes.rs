@@ -105,7 +105,7 @@ pub(super) const NOTHING: &str = "nothing-to-check";
 /// What went wrong in reading a capture, or what it lacks: the contract's
 /// problem codes. None of them makes a check fail by itself, unless the capture
 /// can't be read at all.
-pub(super) const PROBLEMS: [Code; 21] = [
+pub(super) const PROBLEMS: [Code; 22] = [
     Code {
         id: UNREADABLE,
         title: "The capture can't be read",
@@ -220,6 +220,12 @@ pub(super) const PROBLEMS: [Code; 21] = [
         title: "More streams were open at once than are kept",
         meaning: "The longest idle ones were let go before their end.",
         advice: "Select connections with --port or --host.",
+    },
+    Code {
+        id: "stream-numbers",
+        title: "Streams may have higher numbers than in Wireshark",
+        meaning: "Of streams that ended long before, it isn't kept that they were there: what came very late of one is counted as another.",
+        advice: "Look up frames rather than streams, or cut the capture by time with editcap -A and -B.",
     },
     Code {
         id: "bad-time",

@@ -37,8 +37,10 @@ mod backlog;
 pub(crate) mod conversation;
 mod flow;
 mod half;
+mod key;
 #[cfg(test)]
 mod model;
+mod past;
 mod reassembler;
 mod recent;
 mod seq;

@@ -28,6 +28,8 @@ pub struct Reassembler {
     now: Stamp,
     evicted: u64,
     first_evicted: Option<Stamp>,
+    doubtful: u64,
+    first_doubtful: Option<Stamp>,
 }
 
 impl Reassembler {
@@ -35,13 +37,15 @@ impl Reassembler {
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
-            table: Table::new(),
+            table: Table::new(limits.ended_streams),
             limits: limits.clone(),
             held: 0,
             waiting: VecDeque::new(),
             now: Stamp::untimed(1),
             evicted: 0,
             first_evicted: None,
+            doubtful: 0,
+            first_doubtful: None,
         }
     }
 
@@ -151,6 +155,20 @@ impl Reassembler {
         self.first_evicted
     }
 
+    /// How many streams may be none: they began without a SYN when more had
+    /// ended than [`Limits::ended_streams`], and so may be what came late of one
+    /// of these.
+    #[must_use]
+    pub const fn doubtful(&self) -> u64 {
+        self.doubtful
+    }
+
+    /// The first packet of the first of them.
+    #[must_use]
+    pub const fn first_doubtful(&self) -> Option<Stamp> {
+        self.first_doubtful
+    }
+
     /// What all connections hold back, with its cost in memory.
     #[cfg(test)]
     pub(super) const fn held(&self) -> usize {
@@ -179,6 +197,10 @@ impl Reassembler {
             self.evicted += 1;
             self.first_evicted.get_or_insert(segment.stamp);
             self.close(oldest, Close::Evicted, sink);
+        }
+        if !segment.flags.syn && self.table.forgot() {
+            self.doubtful += 1;
+            self.first_doubtful.get_or_insert(segment.stamp);
         }
         let (index, direction) = self.table.open_with(segment);
         let (initiator, responder) = match direction {

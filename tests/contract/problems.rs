@@ -125,6 +125,7 @@ fn every_code_of_a_report_is_one_of_the_contract() {
         "http2-stream",
         "payload-limit",
         "stream-limit",
+        "stream-numbers",
         "bad-time",
         "unredacted-secret",
     ];

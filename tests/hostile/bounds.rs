@@ -17,6 +17,8 @@ use crate::schema;
 use crate::segments::{self, Sent};
 
 const PLAIN: Flags = Flags { syn: false, fin: false, rst: false };
+const SYN: Flags = Flags { syn: true, fin: false, rst: false };
+const RST: Flags = Flags { syn: false, fin: false, rst: true };
 const SECONDS: u64 = 20;
 const KIBIBYTES: u64 = 512 << 10;
 
@@ -170,4 +172,29 @@ fn streams_beyond_the_limit_are_let_go_and_counted() {
     analysis.conclude(false).unwrap();
     assert_eq!(record.problems, ["stream-limit"]);
     assert_eq!(record.exchanges.len(), 5, "what was read of them is told");
+}
+
+/// A packet of a connection that ended long before: it isn't known any more that
+/// it was there.
+#[test]
+fn what_comes_too_late_to_be_told_from_a_new_stream_is_counted() {
+    let mut limits = Limits::default();
+    limits.ended_streams = 2;
+    let options = chunkscope::pipeline::options::Options { limits, ..options() };
+    for (late, problems) in [(5, &[][..]), (4, &[]), (0, &["stream-numbers"])] {
+        let refused = |port: u16| {
+            let mut syn = segment(Side::Client, SYN, [0, 0], b"", false);
+            syn.source.set_port(2000 + port);
+            let mut rst = segment(Side::Server, RST, [0, 0], b"", true);
+            rst.destination = syn.source;
+            [syn, rst]
+        };
+        let mut sent: Vec<_> = (0..6).flat_map(refused).collect();
+        sent.extend(refused(late).into_iter().skip(1));
+        let mut record = Record::default();
+        let mut analysis = Analysis::new(&options, &mut record);
+        analysis.capture("capture", segments::write(&sent).as_slice()).unwrap();
+        analysis.conclude(false).unwrap();
+        assert_eq!(record.problems, problems, "of {late}");
+    }
 }

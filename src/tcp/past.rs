@@ -1,0 +1,223 @@
+//! Connections that are over: of each what the numbers of those to come need.
+
+use std::hash::{BuildHasher as _, Hash};
+use std::mem;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use super::key::{End, Key, KeyV4, KeyV6};
+use super::seq;
+use crate::packet::Segment;
+
+/// The initial sequence numbers of a connection: by them, and by nothing else,
+/// Wireshark tells whether a SYN opens a new one. Laid out to be small.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Initials {
+    /// Of the lower endpoint and the higher, meaningless until known.
+    numbers: [u32; 2],
+    known: [bool; 2],
+}
+
+impl Initials {
+    /// Whether a segment opens a new connection: a SYN with another number
+    /// than its sender had.
+    #[inline]
+    pub const fn are_left_by(&self, segment: &Segment<'_>, sender: End) -> bool {
+        let ([low, high], [low_known, high_known]) = (self.numbers, self.known);
+        let (own, known) = match sender {
+            End::Low => (low, low_known),
+            End::High => (high, high_known),
+        };
+        segment.flags.syn && segment.ack.is_none() && known && own != segment.seq
+    }
+
+    /// Learns from a segment of the connection.
+    #[inline]
+    pub fn learn(&mut self, segment: &Segment<'_>, sender: End) {
+        if self.known != [true; 2] || segment.flags.syn {
+            self.learn_more(segment, sender);
+        }
+    }
+
+    fn learn_more(&mut self, segment: &Segment<'_>, sender: End) {
+        let Self { numbers: [low, high], known: [low_known, high_known] } = self;
+        let (own, other) = match sender {
+            End::Low => ((low, low_known), (high, high_known)),
+            End::High => ((high, high_known), (low, low_known)),
+        };
+        if !*own.1 || (segment.flags.syn && segment.ack.is_some()) {
+            (*own.0, *own.1) = (seq::initial_of_sender(segment), true);
+        }
+        if !*other.1
+            && let Some(number) = seq::initial_of_receiver(segment)
+        {
+            (*other.0, *other.1) = (number, true);
+        }
+    }
+}
+
+/// The connections that ended, or were let go, last: at least `most` of them for
+/// each version of IP, and at most twice as many.
+pub(super) struct Past {
+    v4: Generations<KeyV4>,
+    v6: Generations<KeyV6>,
+    most: usize,
+    /// Whether there were more than are remembered.
+    forgot: bool,
+}
+
+impl Past {
+    pub fn new(most: usize) -> Self {
+        Self { v4: Generations::default(), v6: Generations::default(), most, forgot: false }
+    }
+
+    /// Whether it isn't known of each connection any more that it was there.
+    pub const fn forgot(&self) -> bool {
+        self.forgot
+    }
+
+    /// What is remembered of the connection between these endpoints. `hash` is
+    /// the key's, here and below, by the same hasher each time.
+    #[inline]
+    pub fn find(&mut self, key: &Key, hash: u64) -> Option<&mut Initials> {
+        match key {
+            Key::V4(key) => self.v4.find(key, hash),
+            Key::V6(key) => self.v6.find(key, hash),
+        }
+    }
+
+    /// Remembers a connection between endpoints of which none is remembered.
+    #[inline]
+    pub fn add(&mut self, key: Key, initials: Initials, hash: u64, hasher: &RandomState) {
+        self.forgot |= match key {
+            Key::V4(key) => self.v4.add(Over { key, initials }, hash, hasher, self.most),
+            Key::V6(key) => self.v6.add(Over { key, initials }, hash, hasher, self.most),
+        };
+    }
+
+    /// The connection between these endpoints has a successor.
+    pub fn remove(&mut self, key: &Key, hash: u64) {
+        match key {
+            Key::V4(key) => self.v4.remove(key, hash),
+            Key::V6(key) => self.v6.remove(key, hash),
+        }
+    }
+}
+
+/// A connection that is over.
+#[derive(Debug)]
+struct Over<K> {
+    key: K,
+    initials: Initials,
+}
+
+/// Those that came last, in two tables: once the younger is full, it takes the
+/// place of the older, which is forgotten.
+#[derive(Debug)]
+struct Generations<K> {
+    young: HashTable<Over<K>>,
+    old: HashTable<Over<K>>,
+}
+
+impl<K> Default for Generations<K> {
+    fn default() -> Self {
+        Self { young: HashTable::new(), old: HashTable::new() }
+    }
+}
+
+impl<K: Eq + Hash> Generations<K> {
+    #[inline]
+    fn find(&mut self, key: &K, hash: u64) -> Option<&mut Initials> {
+        let Self { young, old } = self;
+        let over = young.find_mut(hash, |over| over.key == *key);
+        over.or_else(|| old.find_mut(hash, |over| over.key == *key)).map(|over| &mut over.initials)
+    }
+
+    /// Whether others were forgotten for it.
+    #[inline]
+    fn add(&mut self, over: Over<K>, hash: u64, hasher: &RandomState, most: usize) -> bool {
+        let mut forgot = false;
+        if self.young.len() >= most {
+            mem::swap(&mut self.young, &mut self.old);
+            forgot = !self.young.is_empty();
+            self.young.clear();
+        }
+        self.young.insert_unique(hash, over, |over| hasher.hash_one(&over.key));
+        forgot
+    }
+
+    fn remove(&mut self, key: &K, hash: u64) {
+        for table in [&mut self.young, &mut self.old] {
+            if let Ok(over) = table.find_entry(hash, |over| over.key == *key) {
+                over.remove();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Stamp;
+
+    fn key(port: u16) -> Key {
+        Key::of(&Segment {
+            stamp: Stamp::untimed(1),
+            source: ([10, 0, 0, 1], port).into(),
+            destination: ([10, 0, 0, 2], 80).into(),
+            seq: 0,
+            ack: None,
+            flags: crate::packet::Flags::default(),
+            payload: &[],
+            cut: 0,
+        })
+        .0
+    }
+
+    /// All that is remembered when `count` connections ended one after the other.
+    fn remembered(past: &mut Past, count: u16) -> Vec<u16> {
+        let hasher = RandomState::default();
+        let hash = |port: u16| key(port).hash_with(&hasher);
+        for port in 0..count {
+            past.add(key(port), Initials { numbers: [port.into(), 0], known: [true, false] }, hash(port), &hasher);
+        }
+        let found = |port: &u16| {
+            let found = past.find(&key(*port), hash(*port));
+            found.is_some_and(|initials| initials.numbers == [(*port).into(), 0])
+        };
+        (0..count).filter(found).collect()
+    }
+
+    #[test]
+    fn the_last_are_remembered() {
+        for (count, first, forgot) in
+            [(0, 0, false), (10, 0, false), (20, 0, false), (21, 10, true), (30, 10, true), (31, 20, true)]
+        {
+            let mut past = Past::new(10);
+            assert_eq!(remembered(&mut past, count), Vec::from_iter(first..count), "of {count}");
+            assert_eq!(past.forgot(), forgot, "of {count}");
+        }
+    }
+
+    /// They take the larger part of the memory of many short connections.
+    #[test]
+    fn one_that_is_over_is_small() {
+        assert_eq!(size_of::<Over<KeyV4>>(), 24);
+    }
+
+    #[test]
+    fn one_that_has_a_successor_is_removed_wherever_it_is() {
+        let mut past = Past::new(2);
+        let hasher = RandomState::default();
+        for key in (0..4).map(key) {
+            past.add(key, Initials::default(), key.hash_with(&hasher), &hasher);
+        }
+        for key in (0..4).map(key) {
+            let hash = key.hash_with(&hasher);
+            assert!(past.find(&key, hash).is_some(), "{key:?}");
+            past.remove(&key, hash);
+            assert!(past.find(&key, hash).is_none(), "{key:?}");
+        }
+    }
+}
