@@ -63,7 +63,7 @@ pub struct Limits {
     /// Streams that are over, of which a late packet is told from the first of
     /// another; up to twice as many are remembered. Packets come late by a
     /// retransmission timeout or two, and so many end in that time on a very busy
-    /// server. A table of 2^15 places holds them.
+    /// server. A table of 2^15 places holds them. At most 65,536.
     pub ended_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
     pub fragments: usize,

@@ -299,22 +299,40 @@ impl<R: Read> CaptureReader<R> {
     /// Damage behind which no packet can be found, and failures to read. All
     /// packets before were given out. After [`NothingYet`], which only a source
     /// that answers with it brings about, it can be asked again.
-    #[inline(always)]
     pub fn next_frame(&mut self) -> Result<Option<Frame<'_>>, CaptureError> {
+        Ok(if self.advance()? { Some(self.frame()) } else { None })
+    }
+
+    /// The first half of [`Self::next_frame`]: goes on to the next packet. False
+    /// at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::next_frame`]'s.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self) -> Result<bool, CaptureError> {
         if !self.found && !self.find()? {
-            return Ok(None);
+            return Ok(false);
         }
         self.found = false;
         if self.record.length < self.record.wire as usize {
             self.cut();
         }
+        Ok(true)
+    }
+
+    /// The other half: the packet that [`Self::advance`] went on to. Made where it
+    /// stays, and never moved: a processor waits long to copy, a word at a time,
+    /// what it has only just written by halves.
+    #[inline(always)]
+    pub(crate) fn frame(&self) -> Frame<'_> {
         let record = &self.record;
-        Ok(Some(Frame {
+        Frame {
             stamp: Stamp { frame: FrameNo::new(record.number), at: record.at },
             link: record.link,
             data: self.block.at(record.start, record.length),
             wire_len: record.wire,
-        }))
+        }
     }
 
     /// The time of the first packet, which [`Self::next_frame`] still gives

@@ -378,9 +378,9 @@ impl Reading {
     ) -> Result<Until, AnalysisError> {
         let Self { decoder, reassembler, octets, times, unsupported, .. } = self;
         while *octets <= most {
-            let frame = match reader.next_frame() {
-                Ok(Some(frame)) => frame,
-                Ok(None) => return Ok(Until::End),
+            match reader.advance() {
+                Ok(true) => {}
+                Ok(false) => return Ok(Until::End),
                 Err(error) if error.is_nothing_yet() => {
                     // No packet has come for a while.
                     reassembler.idle(&mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
@@ -393,15 +393,16 @@ impl Reading {
                     way.check()?;
                     return Err(error.into());
                 }
-            };
-            *octets += frame.data.len() as u64;
-            times.note(frame.stamp.at);
+            }
             // As nearly all are: what is done for each of these is what reading a
             // capture costs.
-            let plain = packet::plain_segment(&frame, |segment| {
+            let plain = packet::plain_segment(&reader.frame(), |segment| {
                 reassembler
                     .push(segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
             });
+            let frame = reader.frame();
+            *octets += frame.data.len() as u64;
+            times.note(frame.stamp.at);
             if plain.is_none() {
                 decoder.decode_each_by_layers(&frame, |decoded| match decoded {
                     Decoded::Segment(segment) => {

@@ -389,19 +389,19 @@ impl Flow {
         let patience = out.limits.gap_patience_packets;
         for direction in [Direction::Forward, Direction::Backward] {
             let packets = self.packets;
-            self.forward.wind(packets, out.now);
-            self.backward.wind(packets, out.now);
+            self.forward.wind(packets, *out.now);
+            self.backward.wind(packets, *out.now);
             let (tx, _) = self.pair(direction);
             let mark = tx.backlog.as_ref().and_then(|backlog| backlog.mark);
-            let Some(mark) = mark.filter(|mark| mark.is_over(packets, out.now, patience)) else {
+            let Some(mark) = mark.filter(|mark| mark.is_over(packets, *out.now, patience)) else {
                 continue;
             };
             while self.pair(direction).0.done() < mark.acked && self.force(direction, mark.acked, out) {
                 self.settle(out);
             }
         }
-        self.forward.wind(self.packets, out.now);
-        self.backward.wind(self.packets, out.now);
+        self.forward.wind(self.packets, *out.now);
+        self.backward.wind(self.packets, *out.now);
     }
 
     /// Takes a RST. Returns whether it ended the connection.
@@ -450,7 +450,7 @@ impl Flow {
             let (tx, _) = self.pair(direction);
             let reset = tx.backlog.as_ref().and_then(|backlog| backlog.reset);
             if let Some(reset) = reset
-                && (reset.at <= tx.done() || reset.since.is_over(packets, out.now, patience))
+                && (reset.at <= tx.done() || reset.since.is_over(packets, *out.now, patience))
             {
                 return self.end_reset(direction, reset.since.stamp, Some(reset.at), out);
             }

@@ -15,7 +15,7 @@ pub(super) struct Outlet<'a, S> {
     pub sink: &'a mut S,
     pub stream: StreamId,
     /// The packet that is being processed.
-    pub now: Stamp,
+    pub now: &'a Stamp,
     pub limits: &'a Limits,
     /// What all connections together hold back.
     pub held: &'a mut usize,
@@ -296,7 +296,7 @@ impl Half {
         }
         self.next = to;
         self.ghost = false;
-        out.item(StreamItem::Gap(self.direction, Gap { at, len, noticed: out.now }));
+        out.item(StreamItem::Gap(self.direction, Gap { at, len, noticed: *out.now }));
     }
 
     /// Gives up what lies before the next known thing, at most up to `limit`.

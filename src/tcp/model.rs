@@ -339,7 +339,7 @@ fn hear(packets: &[Packet], limits: &Limits, considered: bool) -> Vec<String> {
             if packet.source == packets[0].source { Direction::Forward } else { Direction::Backward };
         let stream = StreamId(0);
         let mut sink = |stream: StreamId, item: StreamItem<'_>| heard.push(tell(stream, &item));
-        let mut out = Outlet { sink: &mut sink, stream, now: segment.stamp, limits, held: &mut held };
+        let mut out = Outlet { sink: &mut sink, stream, now: &segment.stamp, limits, held: &mut held };
         ended = if considered {
             flow.push_considered(&segment, direction, &mut out)
         } else {

@@ -60,6 +60,8 @@ impl Initials {
 /// The connections that ended, or were let go, last: at least `most` of them for
 /// each version of IP, and at most twice as many.
 pub(super) struct Past {
+    /// The very last: mostly its last acknowledgement is still to come.
+    last: Option<(Key, u64, Initials)>,
     v4: Generations<KeyV4>,
     v6: Generations<KeyV6>,
     most: usize,
@@ -69,7 +71,9 @@ pub(super) struct Past {
 
 impl Past {
     pub fn new(most: usize) -> Self {
-        Self { v4: Generations::default(), v6: Generations::default(), most, forgot: false }
+        // Places have 16 bits.
+        let most = most.min(1 << 16);
+        Self { last: None, v4: Generations::default(), v6: Generations::default(), most, forgot: false }
     }
 
     /// Whether it isn't known of each connection any more that it was there.
@@ -77,8 +81,16 @@ impl Past {
         self.forgot
     }
 
-    /// What is remembered of the connection between these endpoints. `hash` is
-    /// the key's, here and below, by the same hasher each time.
+    /// What is remembered of the connection that was added last, if it is the one
+    /// between these endpoints.
+    #[inline]
+    pub fn last(&mut self, key: &Key) -> Option<&mut Initials> {
+        self.last.as_mut().filter(|(last, ..)| last == key).map(|(.., initials)| initials)
+    }
+
+    /// What is remembered of the connection between these endpoints, if it isn't
+    /// [`Self::last`]. `hash` is the key's, here and below, by the same hasher each
+    /// time.
     #[inline]
     pub fn find(&mut self, key: &Key, hash: u64) -> Option<&mut Initials> {
         match key {
@@ -90,6 +102,7 @@ impl Past {
     /// Remembers a connection between endpoints of which none is remembered.
     #[inline]
     pub fn add(&mut self, key: Key, initials: Initials, hash: u64, hasher: &RandomState) {
+        let Some((key, hash, initials)) = self.last.replace((key, hash, initials)) else { return };
         self.forgot |= match key {
             Key::V4(key) => self.v4.add(Over { key, initials }, hash, hasher, self.most),
             Key::V6(key) => self.v6.add(Over { key, initials }, hash, hasher, self.most),
@@ -98,6 +111,7 @@ impl Past {
 
     /// The connection between these endpoints has a successor.
     pub fn remove(&mut self, key: &Key, hash: u64) {
+        self.last.take_if(|(last, ..)| last == key);
         match key {
             Key::V4(key) => self.v4.remove(key, hash),
             Key::V6(key) => self.v6.remove(key, hash),
@@ -116,13 +130,13 @@ struct Over<K> {
 /// place of the older, which is forgotten.
 #[derive(Debug)]
 struct Generations<K> {
-    young: HashTable<Over<K>>,
-    old: HashTable<Over<K>>,
+    young: Generation<K>,
+    old: Generation<K>,
 }
 
 impl<K> Default for Generations<K> {
     fn default() -> Self {
-        Self { young: HashTable::new(), old: HashTable::new() }
+        Self { young: Generation::default(), old: Generation::default() }
     }
 }
 
@@ -130,29 +144,72 @@ impl<K: Eq + Hash> Generations<K> {
     #[inline]
     fn find(&mut self, key: &K, hash: u64) -> Option<&mut Initials> {
         let Self { young, old } = self;
-        let over = young.find_mut(hash, |over| over.key == *key);
-        over.or_else(|| old.find_mut(hash, |over| over.key == *key)).map(|over| &mut over.initials)
+        young.find(key, hash).or_else(|| old.find(key, hash))
     }
 
     /// Whether others were forgotten for it.
     #[inline]
     fn add(&mut self, over: Over<K>, hash: u64, hasher: &RandomState, most: usize) -> bool {
         let mut forgot = false;
-        if self.young.len() >= most {
+        if self.young.all.len() >= most {
             mem::swap(&mut self.young, &mut self.old);
-            forgot = !self.young.is_empty();
+            forgot = !self.young.all.is_empty();
             self.young.clear();
         }
-        self.young.insert_unique(hash, over, |over| hasher.hash_one(&over.key));
+        self.young.add(over, hash, hasher);
         forgot
     }
 
     fn remove(&mut self, key: &K, hash: u64) {
-        for table in [&mut self.young, &mut self.old] {
-            if let Ok(over) = table.find_entry(hash, |over| over.key == *key) {
-                over.remove();
-            }
+        self.young.remove(key, hash);
+        self.old.remove(key, hash);
+    }
+}
+
+/// One behind the other, with their places by key. So what is written for each at
+/// random places, which a processor waits for, stays within its cache.
+#[derive(Debug)]
+struct Generation<K> {
+    all: Vec<Over<K>>,
+    places: HashTable<u16>,
+}
+
+impl<K> Default for Generation<K> {
+    fn default() -> Self {
+        Self { all: Vec::new(), places: HashTable::new() }
+    }
+}
+
+impl<K: Eq + Hash> Generation<K> {
+    #[inline]
+    fn find(&mut self, key: &K, hash: u64) -> Option<&mut Initials> {
+        let Self { all, places } = self;
+        let place =
+            *places.find(hash, |place| all.get(*place as usize).is_some_and(|over| over.key == *key))?;
+        all.get_mut(place as usize).map(|over| &mut over.initials)
+    }
+
+    #[inline]
+    fn add(&mut self, over: Over<K>, hash: u64, hasher: &RandomState) {
+        let Self { all, places } = self;
+        let Ok(place) = u16::try_from(all.len()) else { return };
+        all.push(over);
+        places.insert_unique(hash, place, |place| {
+            all.get(*place as usize).map_or(0, |over| hasher.hash_one(&over.key))
+        });
+    }
+
+    fn remove(&mut self, key: &K, hash: u64) {
+        let Self { all, places } = self;
+        let is = |place: &u16| all.get(*place as usize).is_some_and(|over| over.key == *key);
+        if let Ok(place) = places.find_entry(hash, is) {
+            place.remove();
         }
+    }
+
+    fn clear(&mut self) {
+        self.all.clear();
+        self.places.clear();
     }
 }
 
@@ -180,10 +237,16 @@ mod tests {
         let hasher = RandomState::default();
         let hash = |port: u16| key(port).hash_with(&hasher);
         for port in 0..count {
-            past.add(key(port), Initials { numbers: [port.into(), 0], known: [true, false] }, hash(port), &hasher);
+            past.add(
+                key(port),
+                Initials { numbers: [port.into(), 0], known: [true, false] },
+                hash(port),
+                &hasher,
+            );
         }
         let found = |port: &u16| {
-            let found = past.find(&key(*port), hash(*port));
+            let last = past.last(&key(*port)).copied();
+            let found = last.or_else(|| past.find(&key(*port), hash(*port)).copied());
             found.is_some_and(|initials| initials.numbers == [(*port).into(), 0])
         };
         (0..count).filter(found).collect()
@@ -192,7 +255,7 @@ mod tests {
     #[test]
     fn the_last_are_remembered() {
         for (count, first, forgot) in
-            [(0, 0, false), (10, 0, false), (20, 0, false), (21, 10, true), (30, 10, true), (31, 20, true)]
+            [(0, 0, false), (10, 0, false), (21, 0, false), (22, 10, true), (31, 10, true), (32, 20, true)]
         {
             let mut past = Past::new(10);
             assert_eq!(remembered(&mut past, count), Vec::from_iter(first..count), "of {count}");
@@ -215,9 +278,9 @@ mod tests {
         }
         for key in (0..4).map(key) {
             let hash = key.hash_with(&hasher);
-            assert!(past.find(&key, hash).is_some(), "{key:?}");
+            assert!(past.last(&key).is_some() != past.find(&key, hash).is_some(), "{key:?}");
             past.remove(&key, hash);
-            assert!(past.find(&key, hash).is_none(), "{key:?}");
+            assert!(past.last(&key).is_none() && past.find(&key, hash).is_none(), "{key:?}");
         }
     }
 }

@@ -51,7 +51,6 @@ impl Reassembler {
 
     /// Takes the next segment of the capture, and passes on what it releases.
     pub fn push(&mut self, segment: &Segment<'_>, sink: &mut impl StreamSink) {
-        self.now = segment.stamp;
         let (index, direction) = match self.table.find(segment) {
             Ok(found) => found,
             Err(stranger) => match self.open(stranger, segment, sink) {
@@ -65,15 +64,18 @@ impl Reassembler {
         let mut out = Outlet {
             sink,
             stream: slot.stream,
-            now: segment.stamp,
+            now: &segment.stamp,
             limits: &self.limits,
             held: &mut self.held,
         };
-        if slot.flow.push(segment, direction, &mut out) {
+        let ended = slot.flow.push(segment, direction, &mut out);
+        // Not sooner: a processor waits long for what it has only just written by
+        // halves, as the stamp was, if it is to copy it whole.
+        self.now = segment.stamp;
+        if ended {
             self.close(index, Close::Ended, sink);
         } else if slot.flow.starts_to_wait() {
-            let waiting = (index, slot.stream, segment.stamp);
-            self.waiting.push_back(waiting);
+            self.waiting.push_back((index, slot.stream, segment.stamp));
         }
         if !self.waiting.is_empty() {
             self.tick(sink);
@@ -98,7 +100,7 @@ impl Reassembler {
             if slot.stream != stream {
                 continue;
             }
-            let mut out = Outlet { sink, stream, now: self.now, limits: &self.limits, held: &mut self.held };
+            let mut out = Outlet { sink, stream, now: &self.now, limits: &self.limits, held: &mut self.held };
             if slot.flow.tick(&mut out) {
                 self.close(index, Close::Ended, sink);
             } else if self.now.at.is_some() && slot.flow.starts_to_wait() {
@@ -120,7 +122,7 @@ impl Reassembler {
             let Some(slot) = self.table.slot(index).filter(|slot| slot.stream == stream) else {
                 continue;
             };
-            let mut out = Outlet { sink, stream, now: self.now, limits: &limits, held: &mut self.held };
+            let mut out = Outlet { sink, stream, now: &self.now, limits: &limits, held: &mut self.held };
             if slot.flow.tick(&mut out) {
                 self.close(index, Close::Ended, sink);
             } else if slot.flow.starts_to_wait() {
@@ -184,6 +186,7 @@ impl Reassembler {
         segment: &Segment<'_>,
         sink: &mut impl StreamSink,
     ) -> Option<(u32, Direction)> {
+        self.now = segment.stamp;
         match stranger {
             Stranger::New => {}
             Stranger::Replaces(index) => self.close(index, Close::Ended, sink),
@@ -218,7 +221,7 @@ impl Reassembler {
     fn close(&mut self, index: u32, close: Close, sink: &mut impl StreamSink) {
         if let Some(Slot { flow, stream, .. }) = self.table.slot(index) {
             let mut out =
-                Outlet { sink, stream: *stream, now: self.now, limits: &self.limits, held: &mut self.held };
+                Outlet { sink, stream: *stream, now: &self.now, limits: &self.limits, held: &mut self.held };
             flow.close(close, &mut out);
         }
         self.table.retire(index);

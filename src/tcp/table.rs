@@ -119,18 +119,21 @@ impl Table {
     #[inline(never)]
     fn find_other(&mut self, segment: &Segment<'_>) -> Result<(u32, Direction), Stranger> {
         let (key, sender) = Key::of(segment);
-        let hash = key.hash_with(&self.hasher);
-        let slots = &self.slots;
-        if let Some(&index) = self.live.find(hash, |index| key_of(slots, *index) == Some(&key)) {
-            self.unlink(index);
-            self.link(index);
-            return self.take_in(index, segment, sender);
-        }
-        let Some(initials) = self.past.find(&key, hash) else {
-            return Err(Stranger::New);
+        let initials = match self.past.last(&key) {
+            Some(last) => last,
+            None => {
+                let hash = key.hash_with(&self.hasher);
+                let slots = &self.slots;
+                if let Some(&index) = self.live.find(hash, |index| key_of(slots, *index) == Some(&key)) {
+                    self.unlink(index);
+                    self.link(index);
+                    return self.take_in(index, segment, sender);
+                }
+                self.past.find(&key, hash).ok_or(Stranger::New)?
+            }
         };
         if initials.are_left_by(segment, sender) {
-            self.past.remove(&key, hash);
+            self.past.remove(&key, key.hash_with(&self.hasher));
             return Err(Stranger::New);
         }
         initials.learn(segment, sender);
