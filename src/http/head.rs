@@ -300,7 +300,7 @@ pub(super) fn request(line: &str, fields: Option<Fields>) -> RequestHead {
     let (target, version) = rest.split_at_checked(last).unwrap_or((rest, ""));
     let version = version.strip_prefix(' ').unwrap_or(version);
     let [method, target, version] = [method, target, version].map(|word| Some(SmolStr::new(word)));
-    RequestHead { method, target, version, fields, stamp: None }
+    RequestHead { method, target, version, fields, ..RequestHead::default() }
 }
 
 /// The response whose start line, without its end, is `line`.
@@ -309,5 +309,5 @@ pub(super) fn response(line: &str, fields: Option<Fields>) -> ResponseHead {
     let version = words.next().map(SmolStr::new);
     let status = words.next().and_then(|status| status.parse().ok());
     let reason = Some(words.next().unwrap_or_default().trim_end().into());
-    ResponseHead { status, reason, version, fields, stamp: None }
+    ResponseHead { status, reason, version, fields, ..ResponseHead::default() }
 }

@@ -101,7 +101,7 @@ impl Connection {
             }
         };
         let index = answered.index;
-        sink.event(HttpEvent::Response { index, head: ResponseHead { stamp, ..head.clone() } });
+        sink.response(index, head, stamp);
         if delimiter.framing == Ok(Framing::Tunnel) {
             if *h2c {
                 self.switch_to_http2(&answered, direction, place.first, sink);
@@ -246,7 +246,7 @@ impl Connection {
             server.passed_over.saturating_add(searched)
         });
         let (index, given_up) = self.exchanges.request(method, passed_over, self.bounds.pipelined);
-        sink.event(HttpEvent::Request { index, head: RequestHead { stamp, ..said.head.clone() } });
+        sink.request(index, &said.head, stamp);
         if let Some(index) = given_up.filter(|index| self.exchanges.remove_over(*index)) {
             sink.event(HttpEvent::ExchangeEnd { index });
         }

@@ -24,6 +24,7 @@ mod half;
 mod head;
 mod held;
 mod messages;
+mod model;
 mod recent;
 mod search;
 mod start_line;
@@ -42,6 +43,7 @@ use crate::units::Stamp;
 pub use crate::chunk::Fields;
 pub use connection::Connection;
 pub(crate) use framing::{is_named, members, upgrades_to};
+pub(crate) use model::Model;
 pub(crate) use recent::Recent;
 
 /// Receives what connections yield.
@@ -54,6 +56,16 @@ pub trait HttpSink {
     fn whole(&mut self, index: u64, side: Side, chunk: &WholeChunk<'_>) {
         let event = BodyEvent::Chunk(ChunkToken::Whole(*chunk));
         self.event(HttpEvent::Body { index, side, event });
+    }
+
+    /// Takes an [`HttpEvent::Request`], whose head is this one but for its stamp.
+    fn request(&mut self, index: u64, head: &RequestHead, stamp: Option<Stamp>) {
+        self.event(HttpEvent::Request { index, head: RequestHead { stamp, ..head.clone() } });
+    }
+
+    /// Takes an [`HttpEvent::Response`], whose head is this one but for its stamp.
+    fn response(&mut self, index: u64, head: &ResponseHead, stamp: Option<Stamp>) {
+        self.event(HttpEvent::Response { index, head: ResponseHead { stamp, ..head.clone() } });
     }
 
     /// Takes a body that has no octets, as most requests have one: the same as
@@ -101,6 +113,7 @@ pub struct RequestHead {
     pub fields: Option<Fields>,
     /// The frame and time of its first octet.
     pub stamp: Option<Stamp>,
+    pub(crate) model: Model,
 }
 
 /// A response's head. What was not captured is `None`.
@@ -116,6 +129,7 @@ pub struct ResponseHead {
     pub fields: Option<Fields>,
     /// The frame and time of its first octet.
     pub stamp: Option<Stamp>,
+    pub(crate) model: Model,
 }
 
 /// How a body is delimited (RFC 9112 §6.3).

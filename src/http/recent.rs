@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::framing::{self, Delimiter, Method};
 use super::head::{self, Said};
 use super::start_line::StartLine;
-use super::{Fields, Framing, RequestHead, ResponseHead, Side};
+use super::{Fields, Framing, Model, RequestHead, ResponseHead, Side};
 use crate::chunk::{Decoder, fields};
 
 /// How many heads of each side are held. They are compared one by one, which
@@ -78,6 +78,9 @@ trait Hold: Sized {
     /// How its body is delimited.
     fn delimiter(&self) -> &Delimiter;
 
+    /// What its copies are told by.
+    fn model(&mut self) -> &mut Model;
+
     /// One of that head and framing, with nothing to remark in it, and with
     /// whatever else is asked of this one.
     fn with(&self, head: Self::Head, framing: Framing) -> Self;
@@ -98,6 +101,10 @@ impl Hold for Request {
 
     fn delimiter(&self) -> &Delimiter {
         &self.delimiter
+    }
+
+    fn model(&mut self) -> &mut Model {
+        &mut self.said.head.model
     }
 
     fn with(&self, head: RequestHead, framing: Framing) -> Self {
@@ -125,6 +132,10 @@ impl Hold for Response {
 
     fn delimiter(&self) -> &Delimiter {
         &self.delimiter
+    }
+
+    fn model(&mut self) -> &mut Model {
+        &mut self.said.head.model
     }
 
     fn with(&self, head: ResponseHead, framing: Framing) -> Self {
@@ -336,11 +347,12 @@ impl<T: Hold> Ring<T> {
     }
 
     /// Holds a head of which is known where its lines end.
-    fn hold_read(&mut self, octets: &[u8], head: T) -> Option<usize> {
+    fn hold_read(&mut self, octets: &[u8], mut head: T) -> Option<usize> {
         let Some(framing) = head.framing().filter(|_| octets.len() <= LONGEST) else {
             self.other = Some(head);
             return None;
         };
+        *head.model() = Model::new();
         let place = self.oldest;
         if self.heads.len() < HELD {
             self.heads.push(HeldHead { octets: Vec::new(), ends: Vec::new(), head, framing });

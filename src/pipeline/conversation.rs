@@ -5,7 +5,9 @@ use std::net::SocketAddr;
 use smallvec::SmallVec;
 
 use crate::chunk::{ChunkToken, WholeChunk};
-use crate::http::{BodyEvent, Connection, Framing, HttpEvent, HttpSink, Protocol, RequestHead, Side};
+use crate::http::{
+    BodyEvent, Connection, Framing, HttpEvent, HttpSink, Protocol, RequestHead, ResponseHead, Side,
+};
 use crate::report::{ExchangeId, UnderWay};
 use crate::tcp::{Opening, StreamItem};
 use crate::units::{Stamp, StreamId};
@@ -140,6 +142,14 @@ impl HttpSink for Listening<'_> {
         self.talk.event(event, self.known, self.options, self.emit);
     }
 
+    fn request(&mut self, index: u64, head: &RequestHead, stamp: Option<Stamp>) {
+        self.talk.request(index, head, stamp, self.known, self.options, self.emit);
+    }
+
+    fn response(&mut self, index: u64, head: &ResponseHead, stamp: Option<Stamp>) {
+        self.talk.response(index, head, stamp, self.known, self.options, self.emit);
+    }
+
     fn bodiless(&mut self, index: u64, side: Side, framing: Framing, stamp: Stamp) {
         if side == Side::Request {
             if let Some(exchange) = self.talk.exchange(index, self.options, self.emit) {
@@ -181,21 +191,10 @@ impl Talk {
         match event {
             HttpEvent::Roles { client, server } => (self.client, self.server) = (Some(client), Some(server)),
             HttpEvent::Request { index, head } => {
-                self.understood = true;
-                let selected = options.filters.selects_target(head.target.as_deref());
-                self.left_out += u64::from(!selected);
-                if !selected {
-                    return self.exchanges.push((index, None));
-                }
-                let mut exchange = self.begin(index, Some(head), emit);
-                exchange.look_at_request(known, options);
-                self.exchanges.push((index, Some(exchange)));
+                self.request(index, &head, head.stamp, known, options, emit);
             }
             HttpEvent::Response { index, head } => {
-                self.understood = true;
-                if let Some(exchange) = self.exchange(index, options, emit) {
-                    exchange.response(head, known, options);
-                }
+                self.response(index, &head, head.stamp, known, options, emit);
             }
             // Each kind by itself: events are large, and so needn't be moved.
             HttpEvent::Body { index, side, event: BodyEvent::Begin { framing, joined } } => {
@@ -260,6 +259,41 @@ impl Talk {
         }
     }
 
+    fn request(
+        &mut self,
+        index: u64,
+        head: &RequestHead,
+        stamp: Option<Stamp>,
+        known: &mut Known,
+        options: &Options,
+        emit: &mut dyn Emit,
+    ) {
+        self.understood = true;
+        let selected = options.filters.selects_target(head.target.as_deref());
+        self.left_out += u64::from(!selected);
+        if !selected {
+            return self.exchanges.push((index, None));
+        }
+        let mut exchange = self.begin(index, Some((head, stamp)), emit);
+        exchange.look_at_request(known, options);
+        self.exchanges.push((index, Some(exchange)));
+    }
+
+    fn response(
+        &mut self,
+        index: u64,
+        head: &ResponseHead,
+        stamp: Option<Stamp>,
+        known: &mut Known,
+        options: &Options,
+        emit: &mut dyn Emit,
+    ) {
+        self.understood = true;
+        if let Some(exchange) = self.exchange(index, options, emit) {
+            exchange.response(head, stamp, known, options);
+        }
+    }
+
     /// The exchange of that index; one whose request wasn't seen begins here.
     #[inline]
     fn exchange(&mut self, index: u64, options: &Options, emit: &mut dyn Emit) -> Option<&mut Exchange> {
@@ -287,7 +321,12 @@ impl Talk {
     }
 
     /// An exchange of which no more came than its request, if that.
-    fn begin(&self, index: u64, request: Option<RequestHead>, emit: &mut dyn Emit) -> Box<Exchange> {
+    fn begin(
+        &self,
+        index: u64,
+        request: Option<(&RequestHead, Option<Stamp>)>,
+        emit: &mut dyn Emit,
+    ) -> Box<Exchange> {
         let id = ExchangeId { stream: self.stream, index };
         Exchange::begin_anew(emit.spent(), id, self.client, self.server, request)
     }

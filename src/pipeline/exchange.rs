@@ -1,5 +1,6 @@
 //! One exchange: its heads and bodies in, findings out.
 
+use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -70,6 +71,9 @@ pub(super) struct Exchange {
     evidence: Option<Evidence>,
     /// Most have none.
     shortfalls: Option<Box<Shortfalls>>,
+    /// The response's head of the exchange that this one was written over: mostly
+    /// it is the same again.
+    spare: Option<ResponseHead>,
 }
 
 /// Why a raw response may have no chunk framing at all.
@@ -84,19 +88,23 @@ impl Exchange {
         id: ExchangeId,
         client: Option<SocketAddr>,
         server: Option<SocketAddr>,
-        request: Option<RequestHead>,
+        request: Option<(&RequestHead, Option<Stamp>)>,
     ) -> Box<Self> {
-        let unread = |request| ExchangeHead {
+        let unread = || ExchangeHead {
             id,
             client,
             server,
-            request,
+            request: request.map(|(head, stamp)| {
+                let mut own = RequestHead::default();
+                own.copy(head, stamp);
+                own
+            }),
             response: None,
             framing: None,
             expect: None,
         };
-        let Some(mut exchange) = spent else { return Box::new(Self::new(unread(request))) };
-        let Self { end, announced, request: coming, response, evidence, shortfalls } = &mut *exchange;
+        let Some(mut exchange) = spent else { return Box::new(Self::new(unread())) };
+        let Self { end, announced, request: coming, response, evidence, shortfalls, spare } = &mut *exchange;
         let ExchangeEnd {
             head,
             request_body,
@@ -113,11 +121,17 @@ impl Exchange {
         match Arc::get_mut(head) {
             Some(head) => {
                 (head.id, head.client, head.server) = (id, client, server);
-                head.request = request;
+                match (&mut head.request, request) {
+                    (Some(own), Some((head, stamp))) => own.copy(head, stamp),
+                    _ => head.request = unread().request,
+                }
+                if head.response.is_some() {
+                    mem::swap(&mut head.response, spare);
+                }
                 (head.response, head.framing, head.expect) = (None, None, None);
             }
             // A report has kept it.
-            None => *head = Arc::new(unread(request)),
+            None => *head = Arc::new(unread()),
         }
         (*request_body, *response_body, *verdict) = (None, None, ExchangeVerdict::Unchecked);
         (*tally, *events, *violations, *lints, *denied) = (Tally::default(), 0, 0, 0, 0);
@@ -147,6 +161,7 @@ impl Exchange {
             response: None,
             evidence: None,
             shortfalls: None,
+            spare: None,
         }
     }
 
@@ -190,13 +205,23 @@ impl Exchange {
         }
     }
 
-    pub(super) fn response(&mut self, mut head: ResponseHead, known: &mut Known, options: &Options) {
+    /// Its response has this head, but for its stamp.
+    pub(super) fn response(
+        &mut self,
+        head: &ResponseHead,
+        stamp: Option<Stamp>,
+        known: &mut Known,
+        options: &Options,
+    ) {
+        let place = &mut Arc::make_mut(&mut self.end.head).response;
+        *place = self.spare.take();
+        let own = place.get_or_insert_default();
+        own.copy(head, stamp);
         if options.redact {
-            redact::response(&mut head);
-        } else if known.response_shows(&head, options) {
-            self.shortfalls().secret(head.stamp);
+            redact::response(own);
+        } else if known.response_shows(own, options) {
+            self.shortfalls().secret(stamp);
         }
-        Arc::make_mut(&mut self.end.head).response = Some(head);
     }
 
     /// How a body is read for what is secret in it.

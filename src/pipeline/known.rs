@@ -14,7 +14,7 @@ use super::expect::{READ_OF_REQUEST, READ_OF_RESPONSE, Resolved, resolve};
 use super::options::{Expectation, Options};
 use crate::event::Framer;
 use crate::http::target::asks_for_watch;
-use crate::http::{Fields, Framing, Recent, RequestHead, ResponseHead, is_named};
+use crate::http::{Fields, Framing, Model, Recent, RequestHead, ResponseHead, is_named};
 use crate::redact;
 
 /// How many of each are held, as many as heads.
@@ -33,8 +33,12 @@ pub(super) struct Known {
     /// The last fields of each side that show none.
     harmless_request: Fields,
     harmless_response: Fields,
+    /// The models of the last heads of each side that show none.
+    harmless_models: (Model, Model),
     /// What their chunks are expected to hold.
     exchanges: Memo<Exchange, Resolved>,
+    /// The last that was asked for of heads that are copies.
+    last: Option<Last>,
     /// What found the events of a body that is over.
     pub(super) framer: Option<Framer>,
 }
@@ -58,6 +62,16 @@ struct Exchange {
     joined: bool,
 }
 
+/// What is expected of an exchange whose heads are copies of these.
+#[derive(Debug)]
+struct Last {
+    request: Model,
+    response: Model,
+    framing: Option<Framing>,
+    joined: bool,
+    resolved: Resolved,
+}
+
 impl Request {
     fn is(&self, head: &RequestHead) -> bool {
         head.fields.as_ref().is_some_and(|fields| self.fields.is_same(fields)) && self.target == head.target
@@ -71,9 +85,15 @@ impl Request {
 impl Known {
     /// Whether the reports that are asked for show a secret of a request's head.
     pub(super) fn request_shows(&mut self, head: &RequestHead, options: &Options) -> bool {
-        if !options.shows.targets {
+        if !options.shows.targets || head.model.is(&self.harmless_models.0) {
             return false;
         }
+        let shows = self.other_request_shows(head, options);
+        self.harmless_models.0 = if shows { Model::default() } else { head.model.share() };
+        shows
+    }
+
+    fn other_request_shows(&mut self, head: &RequestHead, options: &Options) -> bool {
         let (harmless_target, harmless) = (&mut self.harmless_target, &mut self.harmless_request);
         let fields = head.fields.as_ref().filter(|_| options.shows.fields);
         if let (Some(target), Some(before), Some(fields)) = (&head.target, &*harmless_target, fields)
@@ -94,9 +114,14 @@ impl Known {
     /// Whether the reports that are asked for show a secret of a response's head.
     pub(super) fn response_shows(&mut self, head: &ResponseHead, options: &Options) -> bool {
         let Some(fields) = head.fields.as_ref().filter(|_| options.shows.fields) else { return false };
+        if head.model.is(&self.harmless_models.1) {
+            return false;
+        }
         let harmless = &mut self.harmless_response;
         let look = || show_besides(fields, harmless);
-        self.responses.of(|held| held.is_same(fields), || Some(fields.clone()), look)
+        let shows = self.responses.of(|held| held.is_same(fields), || Some(fields.clone()), look);
+        self.harmless_models.1 = if shows { Model::default() } else { head.model.share() };
+        shows
     }
 
     /// As [`resolve`].
@@ -108,8 +133,30 @@ impl Known {
         framing: Option<Framing>,
         joined: bool,
     ) -> Resolved {
-        let look = || resolve(expectation, request, response, framing, joined);
-        let (Some(request), Some(fields)) = (request, &response.fields) else { return look() };
+        let Some(request) = request else { return resolve(expectation, None, response, framing, joined) };
+        if let Some(last) = &self.last
+            && request.model.is(&last.request)
+            && response.model.is(&last.response)
+            && (framing, joined) == (last.framing, last.joined)
+        {
+            return last.resolved.clone();
+        }
+        let resolved = self.resolve_other(expectation, request, response, framing, joined);
+        let (request, response) = (request.model.share(), response.model.share());
+        self.last = Some(Last { request, response, framing, joined, resolved: resolved.clone() });
+        resolved
+    }
+
+    fn resolve_other(
+        &mut self,
+        expectation: Expectation,
+        request: &RequestHead,
+        response: &ResponseHead,
+        framing: Option<Framing>,
+        joined: bool,
+    ) -> Resolved {
+        let look = || resolve(expectation, Some(request), response, framing, joined);
+        let Some(fields) = &response.fields else { return look() };
         let target = &request.target;
         let asks = LazyCell::new(|| target.as_deref().map(asks_for_watch));
         let is = |held: &Exchange| {

@@ -30,13 +30,14 @@ use smol_str::SmolStr;
 pub use body::{Body, Readable};
 
 use crate::event::Summary;
-use crate::http::{Fields, RequestHead, ResponseHead, target};
+use crate::http::{Fields, Model, RequestHead, ResponseHead, target};
 
 /// What stands for an octet of a secret.
 pub const MARK: u8 = b'*';
 
 /// Masks what is secret in a request's head.
 pub fn request(head: &mut RequestHead) {
+    head.model = Model::default();
     if let Some(target) = head.target.as_mut().filter(|target| target_shows(target)) {
         *target = masked(target, &in_target(target)).into();
     }
@@ -45,6 +46,7 @@ pub fn request(head: &mut RequestHead) {
 
 /// Masks what is secret in a response's head.
 pub fn response(head: &mut ResponseHead) {
+    head.model = Model::default();
     head.fields.iter_mut().for_each(fields);
 }
 

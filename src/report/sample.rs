@@ -57,6 +57,7 @@ impl Talk {
             version: Some("HTTP/1.1".into()),
             fields: Some([("Host".into(), "127.0.0.1:8001".into())].into()),
             stamp: Some(stamp(4, 0)),
+            ..RequestHead::default()
         };
         let response = ResponseHead {
             status: Some(200),
@@ -64,6 +65,7 @@ impl Talk {
             version: Some("HTTP/1.1".into()),
             fields: Some(fields),
             stamp: Some(stamp(6, 6_121)),
+            ..ResponseHead::default()
         };
         let head = ExchangeHead {
             id: ExchangeId { stream: Some(StreamId(stream)), index: 0 },

@@ -86,6 +86,7 @@ pub(crate) fn watch_head(id: ExchangeId) -> ExchangeHead {
             version: Some("HTTP/1.1".into()),
             fields: Some(fields(&[("Host", "127.0.0.1:8001"), ("Accept", "*/*, \"x\"")])),
             stamp: Some(stamp(4)),
+            ..RequestHead::default()
         }),
         response: Some(ResponseHead {
             status: Some(200),
@@ -93,6 +94,7 @@ pub(crate) fn watch_head(id: ExchangeId) -> ExchangeHead {
             version: Some("HTTP/1.1".into()),
             fields: Some(fields(&[("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")])),
             stamp: Some(stamp(6)),
+            ..ResponseHead::default()
         }),
         framing: Some(Framing::Chunked),
         expect: Some(Expect::Kind(Kind::Watch)),

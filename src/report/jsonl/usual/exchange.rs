@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use smol_str::SmolStr;
 
 use super::Pen;
-use crate::http::Fields;
+use crate::http::{Fields, Model};
 use crate::report::ExchangeHead;
 use crate::report::again::Again;
 use crate::report::json::text::{Compact, JsonText};
@@ -31,6 +31,9 @@ pub(in super::super) struct UsualExchange {
     /// The heads of the exchange that came last, and that others are to be like.
     alike: Option<ExchangeHead>,
     line: Option<Again<{ BEFORE.len() }>>,
+    /// The models of the heads whose line it was last, and whose fields and target
+    /// are in it.
+    models: (Model, Model),
     /// What is known to be in it.
     client: Option<SocketAddr>,
     target: Option<SmolStr>,
@@ -62,6 +65,7 @@ impl UsualExchange {
             response: Known { fields: responded.clone(), time: None },
             alike: if is_alike { self.alike.take() } else { Some(head.clone()) },
             client: None,
+            models: (Model::default(), Model::default()),
         };
     }
 
@@ -75,21 +79,27 @@ impl UsualExchange {
     ) -> Option<&[u8]> {
         let line = self.line.as_mut()?;
         let [request, response] = taken_apart(head)?;
-        let (stream, client, target) = (head.id.stream?.0, head.client?, &head.request.as_ref()?.target);
-        if !self.alike.as_ref().is_some_and(|known| are_alike(known, head)) {
+        let (stream, client) = (head.id.stream?.0, head.client?);
+        let known = self.alike.as_ref()?;
+        let same = have_models(head, &self.models);
+        if !(are_framed_alike(known, head) && (same || have_like_heads(known, head))) {
             return None;
         }
         line.count(Of::Stream as usize, stream);
         line.number(Of::Exchange as usize, head.id.index);
         line.number(Of::Index as usize, head.id.index);
         pen.address(line, Of::Client as usize, &mut self.client, client);
-        if self.target != *target {
-            self.target.clone_from(target);
-            pen.string(line, Of::Target as usize, target.as_deref());
+        if !same {
+            let (request, response) = (head.request.as_ref()?, head.response.as_ref()?);
+            if self.target != request.target {
+                self.target.clone_from(&request.target);
+                pen.string(line, Of::Target as usize, request.target.as_deref());
+            }
+            self.models = (request.model.share(), response.model.share());
         }
         let mut put = |known: &mut Known, (list, frame, time): Values<'_>, of: [Of; 3]| {
             let [of_fields, of_frame, of_time] = of.map(|of| of as usize);
-            if !known.fields.is_same(list) {
+            if !same && !known.fields.is_same(list) {
                 known.fields.clone_from(list);
                 line.put(of_fields, fields.fields_text(list));
             }
@@ -113,12 +123,25 @@ fn taken_apart(head: &ExchangeHead) -> Option<[Values<'_>; 2]> {
 /// Whether the lines of two exchanges, both to be taken apart, differ in values
 /// alone.
 fn are_alike(one: &ExchangeHead, other: &ExchangeHead) -> bool {
+    are_framed_alike(one, other) && have_like_heads(one, other)
+}
+
+/// As far as this isn't said in their heads.
+fn are_framed_alike(one: &ExchangeHead, other: &ExchangeHead) -> bool {
+    one.server == other.server && one.framing == other.framing && one.expect == other.expect
+}
+
+/// Whether the heads of an exchange are copies of these.
+fn have_models(head: &ExchangeHead, (request, response): &(Model, Model)) -> bool {
+    head.request.as_ref().is_some_and(|head| head.model.is(request))
+        && head.response.as_ref().is_some_and(|head| head.model.is(response))
+}
+
+/// As far as it is said in their heads.
+fn have_like_heads(one: &ExchangeHead, other: &ExchangeHead) -> bool {
     let requests = one.request.as_ref().zip(other.request.as_ref());
     let responses = one.response.as_ref().zip(other.response.as_ref());
-    one.server == other.server
-        && one.framing == other.framing
-        && one.expect == other.expect
-        && requests.is_some_and(|(one, other)| one.method == other.method && one.version == other.version)
+    requests.is_some_and(|(one, other)| one.method == other.method && one.version == other.version)
         && responses.is_some_and(|(one, other)| {
             one.status == other.status && one.reason == other.reason && one.version == other.version
         })
