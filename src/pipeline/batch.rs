@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::exchange::Exchange;
 use super::found::{Emit, Found};
 use super::options::Options;
 use super::streams::Streams;
 use super::threads::share;
-use crate::report::JudgedChunk;
+use crate::report::{ExchangeEnd, ExchangeHead, JudgedChunk};
 use crate::tcp::{Direction, Piece, StreamItem};
 use crate::units::{Stamp, StreamId};
 
@@ -40,11 +42,67 @@ enum Kept {
     Other(StreamItem<'static>),
 }
 
-/// Gathers what is found in an item.
+/// What a thread found and was told: it may be written over.
+#[derive(Debug, Default)]
+pub(super) struct Spent {
+    lists: Vec<List>,
+    /// Out of the lists, not asked for yet.
+    records: Vec<Box<JudgedChunk>>,
+    ends: Vec<Box<ExchangeEnd>>,
+    /// Of an exchange its end alone is told elsewhere.
+    exchange: Option<Box<Exchange>>,
+}
+
+impl Spent {
+    /// Takes lists in.
+    pub(super) fn add(&mut self, lists: Vec<List>) {
+        self.records.clear();
+        self.ends.clear();
+        self.lists.extend(lists);
+    }
+
+    /// An empty list, of which there is one where there are more than `most`.
+    pub(super) fn empty(&mut self, most: usize) -> Option<List> {
+        let place = match self.lists.iter().position(Vec::is_empty) {
+            None if self.lists.len() > most => Some(0),
+            place => place,
+        };
+        place.map(|place| {
+            let mut list = self.lists.remove(place);
+            list.clear();
+            list
+        })
+    }
+
+    fn record(&mut self) -> Option<Box<JudgedChunk>> {
+        while self.records.is_empty() && self.take_out() {}
+        self.records.pop()
+    }
+
+    fn end(&mut self) -> Option<Box<ExchangeEnd>> {
+        while self.ends.is_empty() && self.take_out() {}
+        self.ends.pop()
+    }
+
+    /// Takes something out of the lists; false where there is nothing.
+    fn take_out(&mut self) -> bool {
+        let Some((_, found)) = self.lists.iter_mut().rev().find_map(Vec::pop) else { return false };
+        match found {
+            Found::One(judged) => self.records.push(judged),
+            Found::ExchangeEnd(end) => self.ends.push(end),
+            _ => {}
+        }
+        true
+    }
+}
+
+/// Gathers what is found in items.
 struct Gathering<'g> {
     number: u32,
     found: &'g mut List,
-    spent: &'g mut List,
+    spent: &'g mut Spent,
+    /// Where the exchange that began last is in the list.
+    began: usize,
 }
 
 impl Emit for Gathering<'_> {
@@ -53,12 +111,29 @@ impl Emit for Gathering<'_> {
     }
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {
-        while let Some((_, found)) = self.spent.pop() {
-            if let Found::One(judged) = found {
-                return Some(judged);
-            }
+        self.spent.record()
+    }
+
+    fn began(&mut self, head: &Arc<ExchangeHead>) {
+        self.began = self.found.len();
+        self.emit(Found::Exchange(Arc::clone(head)));
+    }
+
+    fn ended(&mut self, mut exchange: Box<Exchange>) {
+        let end = exchange.take_end(self.spent.end());
+        self.spent.exchange = Some(exchange);
+        // A head that is told once is one that can be written over.
+        if let Ok(place) = u32::try_from(self.found.len())
+            && let Some((_, began)) = self.found.get_mut(self.began)
+            && matches!(began, Found::Exchange(head) if Arc::ptr_eq(head, &end.head))
+        {
+            *began = Found::ExchangeAt(place);
         }
-        None
+        self.emit(Found::ExchangeEnd(end));
+    }
+
+    fn spent(&mut self) -> Option<Box<Exchange>> {
+        self.spent.exchange.take()
     }
 }
 
@@ -101,8 +176,9 @@ impl Batch {
         streams: &mut Streams,
         options: &Options,
         found: &mut List,
-        spent: &mut List,
+        spent: &mut Spent,
     ) {
+        let mut gathering = Gathering { number: 0, found, spent, began: 0 };
         for Item { number, stream, kept } in self.parts.get(share).into_iter().flatten() {
             let item = match kept {
                 Kept::Data { direction, at, octets, stamp, released, start } => {
@@ -115,7 +191,8 @@ impl Batch {
                 }
                 Kept::Other(item) => item.clone(),
             };
-            streams.item(*stream, item, options, &mut Gathering { number: *number, found, spent });
+            gathering.number = *number;
+            streams.item(*stream, item, options, &mut gathering);
         }
     }
 

@@ -62,7 +62,7 @@ pub(super) struct Exchange {
     /// What is told when it is over, as far as it is known: nothing of it is
     /// moved then. The body of a request that has none is in it at once, since
     /// it takes no progress, and most requests are so.
-    end: ExchangeEnd,
+    end: Box<ExchangeEnd>,
     announced: bool,
     request: Option<Box<Progress>>,
     response: Option<Progress>,
@@ -117,7 +117,7 @@ impl Exchange {
             denied,
             hints,
             timing,
-        } = end;
+        } = &mut **end;
         match Arc::get_mut(head) {
             Some(head) => {
                 (head.id, head.client, head.server) = (id, client, server);
@@ -143,19 +143,7 @@ impl Exchange {
 
     fn new(head: ExchangeHead) -> Self {
         Self {
-            end: ExchangeEnd {
-                head: Arc::new(head),
-                request_body: None,
-                response_body: None,
-                verdict: ExchangeVerdict::Unchecked,
-                tally: Tally::default(),
-                events: 0,
-                violations: 0,
-                lints: 0,
-                denied: 0,
-                hints: Vec::new(),
-                timing: None,
-            },
+            end: untold(head),
             announced: false,
             request: None,
             response: None,
@@ -168,6 +156,23 @@ impl Exchange {
     /// What is told of it when it is over.
     pub(super) const fn ended(&self) -> &ExchangeEnd {
         &self.end
+    }
+
+    /// The same, to be told elsewhere: a `spent` one takes its place, which was told.
+    pub(super) fn take_end(&mut self, spent: Option<Box<ExchangeEnd>>) -> Box<ExchangeEnd> {
+        let spent = spent.unwrap_or_else(|| {
+            let id = self.end.head.id;
+            untold(ExchangeHead {
+                id,
+                client: None,
+                server: None,
+                request: None,
+                response: None,
+                framing: None,
+                expect: None,
+            })
+        });
+        mem::replace(&mut self.end, spent)
     }
 
     /// The frame of its response's head, or of its request's.
@@ -610,6 +615,24 @@ fn stopped_in(chunk: &Chunk) -> Option<Stopped> {
     })
 }
 
+/// What is told at the end of an exchange of which nothing more than its head is
+/// known.
+fn untold(head: ExchangeHead) -> Box<ExchangeEnd> {
+    Box::new(ExchangeEnd {
+        head: Arc::new(head),
+        request_body: None,
+        response_body: None,
+        verdict: ExchangeVerdict::Unchecked,
+        tally: Tally::default(),
+        events: 0,
+        violations: 0,
+        lints: 0,
+        denied: 0,
+        hints: Vec::new(),
+        timing: None,
+    })
+}
+
 impl ViolationCode {
     /// The violation that a verdict is, if it fails the check.
     const fn of(verdict: &Verdict) -> Option<Self> {
@@ -628,13 +651,14 @@ mod tests {
     use super::*;
     use crate::event::Kind;
     use crate::hints::{Cause, Hint};
+    use crate::http::Model;
     use crate::units::StreamId;
 
     fn begin(spent: Option<Box<Exchange>>) -> Box<Exchange> {
         let id = ExchangeId { stream: Some(StreamId(7)), index: 3 };
         let request = RequestHead { target: Some("/b".into()), ..RequestHead::default() };
         let (client, server) = ("10.0.0.1:40000".parse().ok(), "10.0.0.2:80".parse().ok());
-        Exchange::begin_anew(spent, id, client, server, Some(request))
+        Exchange::begin_anew(spent, id, client, server, Some((&request, None)))
     }
 
     fn used() -> Box<Exchange> {
@@ -669,14 +693,58 @@ mod tests {
     /// Nothing of what was told remains, also where a report has kept the heads.
     #[test]
     fn an_exchange_written_over_another_is_as_a_new_one() {
-        let new = format!("{:?}", begin(None));
-        assert_eq!(format!("{:?}", begin(Some(used()))), new);
+        let begun = |spent| {
+            let mut exchange = begin(spent);
+            // Of no weight before there is a response.
+            exchange.spare = None;
+            format!("{exchange:?}")
+        };
+        let new = begun(None);
+        assert_eq!(begun(Some(used())), new);
         let mut free = used();
         free.evidence = None;
-        assert_eq!(format!("{:?}", begin(Some(free))), new);
+        assert_eq!(begun(Some(free)), new);
         let kept = used();
         let head = Arc::clone(&kept.end.head);
-        assert_eq!(format!("{:?}", begin(Some(kept))), new);
+        assert_eq!(begun(Some(kept)), new);
         assert_eq!(head.id.index, 9);
+        let mut elsewhere = used();
+        let (told, spent) = (elsewhere.take_end(None), used().end);
+        assert_eq!(begun(Some(elsewhere)), new);
+        let mut elsewhere = used();
+        assert_eq!(format!("{:?}", elsewhere.take_end(Some(spent))), format!("{told:?}"));
+        assert_eq!(begun(Some(elsewhere)), new);
+    }
+
+    /// Whichever heads those had that exchanges are written over, and whether they
+    /// are told to be the same or not.
+    #[test]
+    fn heads_written_over_others_are_as_new_ones() {
+        let request = |target: &str, model| RequestHead {
+            target: Some(target.into()),
+            model,
+            ..RequestHead::default()
+        };
+        let response =
+            |status, model| ResponseHead { status: Some(status), model, ..ResponseHead::default() };
+        let requests =
+            [request("/a", Model::new()), request("/b", Model::new()), request("/c", Model::default())];
+        let responses =
+            [response(200, Model::new()), response(404, Model::new()), response(500, Model::default())];
+        let (mut known, options, mut spent) = (Known::default(), Options::default(), None);
+        for (frame, choice) in (1..).zip([0, 0, 4, 4, 0, 8, 8, 1, 3, 0, 2, 6, 5, 7, 0]) {
+            let (request, response) = (&requests[choice / 3], &responses[choice % 3]);
+            let (stamp, id) = (Some(Stamp::untimed(frame)), ExchangeId { stream: None, index: frame });
+            let mut exchange = Exchange::begin_anew(spent, id, None, None, Some((request, stamp)));
+            // Not each has a response.
+            if frame % 4 != 0 {
+                exchange.response(response, stamp, &mut known, &options);
+            }
+            let head = &exchange.end.head;
+            assert_eq!(head.request, Some(RequestHead { stamp, ..request.clone() }), "{frame}");
+            let response = (frame % 4 != 0).then(|| ResponseHead { stamp, ..response.clone() });
+            assert_eq!(head.response, response, "{frame}");
+            spent = Some(exchange);
+        }
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::conversation::Remains;
 use super::exchange::Exchange;
-use crate::report::{Event, ExchangeHead, ExchangeId, Finding, JudgedChunk, UnderWay, Violation};
+use crate::report::{
+    Event, ExchangeEnd, ExchangeHead, ExchangeId, Finding, JudgedChunk, UnderWay, Violation,
+};
 use crate::units::StreamId;
 
 /// Something that was found in a conversation.
@@ -13,6 +15,9 @@ use crate::units::StreamId;
 pub(super) enum Found {
     /// See [`Finding::Exchange`]; the exchange goes on with the same head.
     Exchange(Arc<ExchangeHead>),
+    /// The same with the head of the exchange whose end is at this place of the
+    /// list that both are in.
+    ExchangeAt(u32),
     /// See [`Finding::Event`].
     Event(ExchangeId, Arc<Event>),
     /// See [`Finding::Chunk`].
@@ -23,7 +28,7 @@ pub(super) enum Found {
     /// See [`Finding::Violation`].
     Violation(Box<Violation>),
     /// See [`Finding::ExchangeEnd`].
-    ExchangeEnd(Box<Exchange>),
+    ExchangeEnd(Box<ExchangeEnd>),
     /// What is under way, where the report follows.
     UnderWay(Box<UnderWay>),
     /// A conversation is over, and there is something to say of it.
@@ -51,14 +56,10 @@ pub(super) trait Emit {
     }
 
     /// Takes a [`Found::ExchangeEnd`].
-    fn ended(&mut self, exchange: Box<Exchange>) {
-        self.emit(Found::ExchangeEnd(exchange));
-    }
+    fn ended(&mut self, exchange: Box<Exchange>);
 
-    /// Such an exchange that was told: the next one may be written over it.
-    fn spent(&mut self) -> Option<Box<Exchange>> {
-        None
-    }
+    /// Such an exchange that needn't be kept: the next one may be written over it.
+    fn spent(&mut self) -> Option<Box<Exchange>>;
 }
 
 impl Found {
@@ -71,8 +72,8 @@ impl Found {
             Self::Event(id, event) => tell(&Finding::Event(*id, event)),
             Self::Chunk(judged) => tell(&Finding::Chunk(judged)),
             Self::Violation(violation) => tell(&Finding::Violation(violation)),
-            Self::ExchangeEnd(exchange) => tell(&Finding::ExchangeEnd(exchange.ended())),
-            Self::UnderWay(_) | Self::Over(..) => {}
+            Self::ExchangeEnd(end) => tell(&Finding::ExchangeEnd(end)),
+            Self::ExchangeAt(_) | Self::UnderWay(_) | Self::Over(..) => {}
         }
     }
 }

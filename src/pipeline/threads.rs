@@ -37,7 +37,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use super::AnalysisError;
-use super::batch::{Batch, List};
+use super::batch::{Batch, List, Spent};
+use super::found::{Emit as _, Found};
 use super::options::Options;
 use super::recording::{Outlet, Way};
 use super::streams::Streams;
@@ -122,26 +123,21 @@ struct Findings {
 struct Hand {
     /// Its number; 0 is the calling thread.
     number: usize,
-    /// Empty lists.
-    lists: Vec<List>,
-    /// The list of its own that was told last: what is in it may be written over.
-    spent: List,
+    /// What is in lists of its own that were told.
+    spent: Spent,
 }
 
 impl Hand {
-    const fn new(number: usize) -> Self {
-        Self { number, lists: Vec::new(), spent: List::new() }
+    fn new(number: usize) -> Self {
+        Self { number, spent: Spent::default() }
     }
 
-    /// An empty list, the contents of spent ones but the last being let go.
+    /// An empty list, once lists that were told are taken in.
     fn list(&mut self, spent: Vec<List>) -> List {
-        for list in spent {
-            let mut list = mem::replace(&mut self.spent, list);
-            list.clear();
-            list.shrink_to(LIST_ROOM);
-            self.lists.push(list);
-        }
-        self.lists.pop().unwrap_or_default()
+        self.spent.add(spent);
+        let mut list = self.spent.empty(SPENT_LISTS).unwrap_or_default();
+        list.shrink_to(LIST_ROOM);
+        list
     }
 }
 
@@ -501,12 +497,13 @@ impl<'l, 'r> Lane<'l, 'r> {
     /// Tells what was found in a batch, in the order of its items.
     fn tell(&mut self, underway: Underway) -> Vec<Findings> {
         let Underway { batch, found, .. } = underway;
-        let mut parts: Vec<_> = found.iter().map(|part| part.list.iter().peekable()).collect();
+        let mut parts: Vec<_> =
+            found.iter().map(|part| (part.list.iter().peekable(), part.list.as_slice())).collect();
         loop {
             // The part that goes on with the earliest item, up to the next part's.
             let (mut earliest, mut until) = (None, u32::MAX);
             for part in &mut parts {
-                let Some((number, _)) = part.peek() else { continue };
+                let Some((number, _)) = part.0.peek() else { continue };
                 let number = *number;
                 match &earliest {
                     Some((other, _)) if *other < number => until = until.min(number),
@@ -517,9 +514,16 @@ impl<'l, 'r> Lane<'l, 'r> {
                     None => earliest = Some((number, part)),
                 }
             }
-            let Some((_, part)) = earliest else { break };
+            let Some((_, (part, list))) = earliest else { break };
             while let Some((_, one)) = part.next_if(|(number, _)| *number < until) {
-                self.outlet.found(one);
+                match one {
+                    Found::ExchangeAt(place) => {
+                        if let Some((_, Found::ExchangeEnd(end))) = list.get(*place as usize) {
+                            self.outlet.began(&end.head);
+                        }
+                    }
+                    one => self.outlet.found(one),
+                }
             }
         }
         if let Some(mut batch) = Arc::into_inner(batch) {

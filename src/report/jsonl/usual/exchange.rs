@@ -25,15 +25,18 @@ values! {
     ResponseTime: r#","time":""#,
 }
 
+/// How many models of heads are remembered that say the same.
+const MODELS: usize = 8;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(in super::super) struct UsualExchange {
     /// The heads of the exchange that came last, and that others are to be like.
     alike: Option<ExchangeHead>,
     line: Option<Again<{ BEFORE.len() }>>,
-    /// The models of the heads whose line it was last, and whose fields and target
-    /// are in it.
-    models: (Model, Model),
+    /// The models of heads whose target and fields are those in it. Each thread
+    /// that finds exchanges has its own.
+    models: Vec<(Model, Model)>,
     /// What is known to be in it.
     client: Option<SocketAddr>,
     target: Option<SmolStr>,
@@ -65,7 +68,7 @@ impl UsualExchange {
             response: Known { fields: responded.clone(), time: None },
             alike: if is_alike { self.alike.take() } else { Some(head.clone()) },
             client: None,
-            models: (Model::default(), Model::default()),
+            models: Vec::new(),
         };
     }
 
@@ -81,7 +84,7 @@ impl UsualExchange {
         let [request, response] = taken_apart(head)?;
         let (stream, client) = (head.id.stream?.0, head.client?);
         let known = self.alike.as_ref()?;
-        let same = have_models(head, &self.models);
+        let same = self.models.iter().any(|models| have_models(head, models));
         if !(are_framed_alike(known, head) && (same || have_like_heads(known, head))) {
             return None;
         }
@@ -89,25 +92,34 @@ impl UsualExchange {
         line.number(Of::Exchange as usize, head.id.index);
         line.number(Of::Index as usize, head.id.index);
         pen.address(line, Of::Client as usize, &mut self.client, client);
+        let mut changed = false;
         if !same {
-            let (request, response) = (head.request.as_ref()?, head.response.as_ref()?);
-            if self.target != request.target {
-                self.target.clone_from(&request.target);
-                pen.string(line, Of::Target as usize, request.target.as_deref());
+            let target = &head.request.as_ref()?.target;
+            if self.target != *target {
+                self.target.clone_from(target);
+                pen.string(line, Of::Target as usize, target.as_deref());
+                changed = true;
             }
-            self.models = (request.model.share(), response.model.share());
         }
         let mut put = |known: &mut Known, (list, frame, time): Values<'_>, of: [Of; 3]| {
             let [of_fields, of_frame, of_time] = of.map(|of| of as usize);
-            if !same && !known.fields.is_same(list) {
+            if !same && known.fields != *list {
                 known.fields.clone_from(list);
                 line.put(of_fields, fields.fields_text(list));
+                changed = true;
             }
             line.number(of_frame, frame);
             pen.time(line, of_time, &mut known.time, time);
         };
         put(&mut self.request, request, [Of::RequestFields, Of::RequestFrame, Of::RequestTime]);
         put(&mut self.response, response, [Of::ResponseFields, Of::ResponseFrame, Of::ResponseTime]);
+        if !same {
+            if changed || self.models.len() >= MODELS {
+                self.models.clear();
+            }
+            let (request, response) = (head.request.as_ref()?, head.response.as_ref()?);
+            self.models.push((request.model.share(), response.model.share()));
+        }
         Some(line.text())
     }
 }
