@@ -11,10 +11,6 @@
 //! each event: a server that writes blocks of a fixed size cuts at the same
 //! sizes, whatever its events are.
 
-use std::cell::OnceCell;
-use std::ops::Deref;
-use std::sync::Arc;
-
 use super::pace::{Buffered, Ended, Pace, Timing};
 use super::{Cause, Hint, Noted};
 use crate::event::Kind;
@@ -49,7 +45,10 @@ const GO_READ: u64 = 4096;
 /// What the chunks of one response show. See the module.
 #[derive(Debug)]
 pub struct Evidence {
-    origin: Heads,
+    /// What the heads say, once that was read off.
+    origin: Origin,
+    /// Whether it was: most responses have nothing that a hint is to be given of.
+    read: bool,
     pace: Pace,
     misaligned: Noted,
     cuts: Vec<Cuts>,
@@ -73,22 +72,6 @@ pub struct Evidence {
     run: Run,
     /// The run with the most events.
     burst: Option<Box<Run>>,
-}
-
-/// The heads. What they say is read off when it first matters: most responses
-/// have nothing that a hint is to be given of.
-#[derive(Debug)]
-struct Heads {
-    head: Arc<ExchangeHead>,
-    origin: OnceCell<Origin>,
-}
-
-impl Deref for Heads {
-    type Target = Origin;
-
-    fn deref(&self) -> &Origin {
-        self.origin.get_or_init(|| Origin::of(&self.head))
-    }
 }
 
 /// What the heads say of whose chunks these are.
@@ -147,10 +130,11 @@ struct Run {
 impl Evidence {
     /// Nothing seen yet of a response whose heads are these.
     #[must_use]
-    pub fn new(head: Arc<ExchangeHead>) -> Self {
+    pub fn new(head: &ExchangeHead) -> Self {
         let asked = head.request.as_ref().and_then(|request| request.stamp?.at);
         Self {
-            origin: Heads { head, origin: OnceCell::new() },
+            origin: Origin::default(),
+            read: false,
             pace: Pace::new(asked),
             misaligned: Noted::default(),
             cuts: Vec::new(),
@@ -169,14 +153,18 @@ impl Evidence {
         }
     }
 
-    /// Takes the response's next chunk.
-    pub fn chunk(&mut self, judged: &JudgedChunk) {
+    /// Takes the response's next chunk; `head` is what [`Self::new`] was given.
+    pub fn chunk(&mut self, judged: &JudgedChunk, head: &ExchangeHead) {
         let chunk = &judged.chunk;
         if judged.side != Side::Response || chunk.unfinished {
             return;
         }
         let one = matches!(judged.verdict, Verdict::One);
         let misaligned = matches!(judged.verdict, Verdict::Several | Verdict::Part | Verdict::Mixed);
+        if !self.read && (misaligned || judged.events.iter().any(|event| added_at(event).is_some())) {
+            self.read = true;
+            self.origin = Origin::of(head);
+        }
         if misaligned {
             self.misaligned.add(chunk.index);
         }
@@ -195,7 +183,7 @@ impl Evidence {
 
     /// The chunk is the last: what can be said.
     #[must_use]
-    pub fn finish(mut self) -> (Vec<Hint>, Option<Timing>) {
+    pub fn finish(&mut self) -> (Vec<Hint>, Option<Timing>) {
         self.end_run();
         let timing = std::mem::take(&mut self.pace).finish();
         if self.misaligned.count == 0 || !self.origin.seen {
@@ -321,12 +309,8 @@ impl Evidence {
         }
         let (few, many) = self.run.spread.unwrap_or((events, events));
         self.run.spread = Some((few.min(events), many.max(events)));
-        let created = |event: &Arc<Event>| {
-            let at = event.summary.created?;
-            let added = event.summary.event_type.as_deref() == Some("ADDED");
-            (added && self.origin.added_is_new).then_some(at)
-        };
-        let created = ended().filter_map(created).fold(None, |range: Option<(i64, i64)>, at| {
+        let created = ended().filter_map(|event| added_at(event)).filter(|_| self.origin.added_is_new);
+        let created = created.fold(None, |range: Option<(i64, i64)>, at| {
             Some(range.map_or((at, at), |(first, last)| (first.min(at), last.max(at))))
         });
         self.pace.chunk(chunk.index, first, last, Ended { events, created });
@@ -582,6 +566,12 @@ impl Origin {
             added_is_new: watch && request.is_some() && !selects,
         }
     }
+}
+
+/// When the object was created, by its own time, that an event says was added.
+fn added_at(event: &Event) -> Option<i64> {
+    let at = event.summary.created?;
+    (event.summary.event_type.as_deref() == Some("ADDED")).then_some(at)
 }
 
 /// Whether only the Kubernetes API server sends a field of this name.

@@ -299,7 +299,7 @@ impl Exchange {
         } else {
             ExchangeVerdict::Unchecked
         };
-        if let Some(evidence) = self.evidence.take() {
+        if let Some(evidence) = &mut self.evidence {
             (end.hints, end.timing) = evidence.finish();
         }
         if let Some(spent) = self.response.as_mut().and_then(|progress| progress.judge.spent()) {
@@ -527,7 +527,7 @@ impl Exchange {
             *self.end.tally.of(&judged.verdict) += 1;
             if options.explain && matches!(self.end.head.expect, Some(Expect::Kind(_))) {
                 let head = &self.end.head;
-                self.evidence.get_or_insert_with(|| Evidence::new(Arc::clone(head))).chunk(judged);
+                self.evidence.get_or_insert_with(|| Evidence::new(head)).chunk(judged, head);
             }
         }
     }
@@ -677,7 +677,7 @@ mod tests {
         exchange.response = Some(Progress::new(judge));
         let judge = Judge::new(id, Side::Request, Task::Pass(None), &Options::default());
         exchange.request = Some(Box::new(Progress::new(judge)));
-        exchange.evidence = Some(Evidence::new(Arc::clone(&exchange.end.head)));
+        exchange.evidence = Some(Evidence::new(&exchange.end.head));
         exchange.shortfalls().too_much = true;
         exchange.announced = true;
         exchange.no_request_body(Framing::None, Stamp::untimed(1));

@@ -171,7 +171,33 @@ impl<K: Eq + Hash> Generations<K> {
 #[derive(Debug)]
 struct Generation<K> {
     all: Vec<Over<K>>,
-    places: HashTable<u16>,
+    places: HashTable<Place>,
+}
+
+/// Where a connection is, with a part of its key's hash: mostly that tells another
+/// one without a look at it.
+#[derive(Debug)]
+struct Place {
+    index: u16,
+    tag: u16,
+}
+
+impl Place {
+    /// A part of a hash that the table doesn't look at itself.
+    #[expect(clippy::cast_possible_truncation, reason = "a part of it")]
+    const fn tag(hash: u64) -> u16 {
+        (hash >> 32) as u16
+    }
+
+    fn index(&self) -> usize {
+        self.index.into()
+    }
+
+    /// Whether it is that of a key.
+    #[inline]
+    fn is_of<K: Eq>(&self, key: &K, hash: u64, all: &[Over<K>]) -> bool {
+        self.tag == Self::tag(hash) && all.get(self.index()).is_some_and(|over| over.key == *key)
+    }
 }
 
 impl<K> Default for Generation<K> {
@@ -184,25 +210,23 @@ impl<K: Eq + Hash> Generation<K> {
     #[inline]
     fn find(&mut self, key: &K, hash: u64) -> Option<&mut Initials> {
         let Self { all, places } = self;
-        let place =
-            *places.find(hash, |place| all.get(*place as usize).is_some_and(|over| over.key == *key))?;
-        all.get_mut(place as usize).map(|over| &mut over.initials)
+        let place = places.find(hash, |place| place.is_of(key, hash, all))?.index();
+        all.get_mut(place).map(|over| &mut over.initials)
     }
 
     #[inline]
     fn add(&mut self, over: Over<K>, hash: u64, hasher: &RandomState) {
         let Self { all, places } = self;
-        let Ok(place) = u16::try_from(all.len()) else { return };
+        let Ok(index) = u16::try_from(all.len()) else { return };
         all.push(over);
-        places.insert_unique(hash, place, |place| {
-            all.get(*place as usize).map_or(0, |over| hasher.hash_one(&over.key))
+        places.insert_unique(hash, Place { index, tag: Place::tag(hash) }, |place| {
+            all.get(place.index()).map_or(0, |over| hasher.hash_one(&over.key))
         });
     }
 
     fn remove(&mut self, key: &K, hash: u64) {
         let Self { all, places } = self;
-        let is = |place: &u16| all.get(*place as usize).is_some_and(|over| over.key == *key);
-        if let Ok(place) = places.find_entry(hash, is) {
+        if let Ok(place) = places.find_entry(hash, |place| place.is_of(key, hash, all)) {
             place.remove();
         }
     }

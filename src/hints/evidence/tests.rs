@@ -72,7 +72,7 @@ impl Stream {
                 Arc::new(Event { index, offset: span.start, size: *size, first_chunk, last_chunk, summary })
             })
             .collect();
-        let mut evidence = Evidence::new(Arc::new(head.clone()));
+        let mut evidence = Evidence::new(head);
         for (index, range) in (1..).zip(&ranges) {
             let mut overlap = Overlap::default();
             spans.iter().for_each(|span| overlap.add(range, span));
@@ -81,31 +81,34 @@ impl Stream {
             let hex = if self.upper { format!("{size:X}\r\n") } else { format!("{size:x}\r\n") };
             let millis = self.times[index as usize - 1];
             let stamp = Stamp { at: Some(Timestamp::new(0, millis, 3)), ..Stamp::untimed(index) };
-            evidence.chunk(&JudgedChunk {
-                exchange: head.id,
-                side: Side::Response,
-                chunk: Box::new(Chunk {
-                    index,
-                    size_line: hex.bytes().collect(),
-                    size,
-                    offset: range.start,
-                    received: size,
-                    closing: Closing::CrLf,
-                    unfinished: false,
-                    at: 0,
-                    trail: SmallVec::new(),
-                    first: stamp,
-                    last: stamp,
-                    payload: Vec::new(),
-                    message: None,
-                }),
-                decoded: None,
-                utf8: None,
-                verdict: overlap.verdict().unwrap_or(Verdict::Unchecked(None)),
-                events: events.iter().filter(holds).cloned().collect(),
-                overlap,
-                unresolved_event: None,
-            });
+            evidence.chunk(
+                &JudgedChunk {
+                    exchange: head.id,
+                    side: Side::Response,
+                    chunk: Box::new(Chunk {
+                        index,
+                        size_line: hex.bytes().collect(),
+                        size,
+                        offset: range.start,
+                        received: size,
+                        closing: Closing::CrLf,
+                        unfinished: false,
+                        at: 0,
+                        trail: SmallVec::new(),
+                        first: stamp,
+                        last: stamp,
+                        payload: Vec::new(),
+                        message: None,
+                    }),
+                    decoded: None,
+                    utf8: None,
+                    verdict: overlap.verdict().unwrap_or(Verdict::Unchecked(None)),
+                    events: events.iter().filter(holds).cloned().collect(),
+                    overlap,
+                    unresolved_event: None,
+                },
+                head,
+            );
         }
         evidence.finish().0
     }
