@@ -335,6 +335,18 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
+    /// How many octets of that packet were captured.
+    #[inline(always)]
+    pub(crate) const fn length(&self) -> usize {
+        self.record.length
+    }
+
+    /// When it was captured.
+    #[inline(always)]
+    pub(crate) const fn at(&self) -> Option<Timestamp> {
+        self.record.at
+    }
+
     /// The time of the first packet, which [`Self::next_frame`] still gives
     /// out; `None` if it has none, or if there is no packet. To be asked before
     /// the first packet is taken: parts of a recording are put in order by it.

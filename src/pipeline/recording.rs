@@ -400,10 +400,10 @@ impl Reading {
                 reassembler
                     .push(segment, &mut |stream: StreamId, item: StreamItem<'_>| way.item(stream, item));
             });
-            let frame = reader.frame();
-            *octets += frame.data.len() as u64;
-            times.note(frame.stamp.at);
+            *octets += reader.length() as u64;
+            times.note(reader.at());
             if plain.is_none() {
+                let frame = reader.frame();
                 decoder.decode_each_by_layers(&frame, |decoded| match decoded {
                     Decoded::Segment(segment) => {
                         reassembler.push(&segment, &mut |stream: StreamId, item: StreamItem<'_>| {
