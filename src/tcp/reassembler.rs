@@ -187,12 +187,15 @@ impl Reassembler {
         sink: &mut impl StreamSink,
     ) -> Option<(u32, Direction)> {
         self.now = segment.stamp;
-        match stranger {
-            Stranger::New => {}
-            Stranger::Replaces(index) => self.close(index, Close::Ended, sink),
+        let newcomer = match stranger {
+            Stranger::New(newcomer) => newcomer,
+            Stranger::Replaces(index) => {
+                self.close(index, Close::Ended, sink);
+                self.table.take_place(segment)
+            }
             // Its connection is over; only the numbering needed to see it.
             Stranger::Past => return None,
-        }
+        };
         while self.table.open() >= self.limits.open_streams.max(1) {
             let Some(oldest) = self.table.oldest() else {
                 break;
@@ -205,7 +208,7 @@ impl Reassembler {
             self.doubtful += 1;
             self.first_doubtful.get_or_insert(segment.stamp);
         }
-        let (index, direction) = self.table.open_with(segment);
+        let (index, direction) = self.table.open_with(newcomer, segment);
         let (initiator, responder) = match direction {
             Direction::Forward => (segment.source, segment.destination),
             Direction::Backward => (segment.destination, segment.source),

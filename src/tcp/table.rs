@@ -20,6 +20,9 @@ pub(super) struct Slot {
     pub stream: StreamId,
     initials: Initials,
     key: Key,
+    hash: u64,
+    /// Whether [`Table::live`] has it.
+    entered: bool,
     /// Which endpoint sends [`Direction::Forward`].
     initiator: End,
     newer: u32,
@@ -31,15 +34,23 @@ pub(super) enum Stranger {
     /// It takes the place of the open connection in this slot.
     Replaces(u32),
     /// It begins a connection.
-    New,
+    New(Newcomer),
     /// It belongs to a connection that ended or was let go.
     Past,
+}
+
+/// The first segment of a connection.
+pub(super) struct Newcomer {
+    key: Key,
+    hash: u64,
+    sender: End,
 }
 
 /// All connections.
 pub(super) struct Table {
     hasher: RandomState,
-    /// The slots of those that are open, by their keys.
+    /// The slots of those that are open, by their keys. The one used last may not
+    /// be in it: short connections begin and end in one run.
     live: HashTable<u32>,
     past: Past,
     slots: Vec<Option<Slot>>,
@@ -129,15 +140,27 @@ impl Table {
                     self.link(index);
                     return self.take_in(index, segment, sender);
                 }
-                self.past.find(&key, hash).ok_or(Stranger::New)?
+                self.past.find(&key, hash).ok_or(Stranger::New(Newcomer { key, hash, sender }))?
             }
         };
         if initials.are_left_by(segment, sender) {
-            self.past.remove(&key, key.hash_with(&self.hasher));
-            return Err(Stranger::New);
+            return Err(Stranger::New(self.take_place(segment)));
         }
         initials.learn(segment, sender);
         Err(Stranger::Past)
+    }
+
+    /// A segment as the first of a connection.
+    fn newcomer(&self, segment: &Segment<'_>) -> Newcomer {
+        let (key, sender) = Key::of(segment);
+        Newcomer { key, hash: key.hash_with(&self.hasher), sender }
+    }
+
+    /// The same of one whose endpoints had another connection, which is over now.
+    pub fn take_place(&mut self, segment: &Segment<'_>) -> Newcomer {
+        let newcomer = self.newcomer(segment);
+        self.past.remove(&newcomer.key, newcomer.hash);
+        newcomer
     }
 
     /// Takes in a segment between the endpoints of an open connection, if it
@@ -149,7 +172,8 @@ impl Table {
         segment: &Segment<'_>,
         sender: End,
     ) -> Result<(u32, Direction), Stranger> {
-        let slot = self.slot(index).ok_or(Stranger::New)?;
+        // Nobody asks for a slot that is free.
+        let slot = self.slot(index).ok_or(Stranger::Past)?;
         if slot.initials.are_left_by(segment, sender) {
             return Err(Stranger::Replaces(index));
         }
@@ -160,8 +184,8 @@ impl Table {
 
     /// Opens a connection with the next number. Returns its slot and the
     /// direction of the segment.
-    pub fn open_with(&mut self, segment: &Segment<'_>) -> (u32, Direction) {
-        let (key, sender) = Key::of(segment);
+    pub fn open_with(&mut self, newcomer: Newcomer, segment: &Segment<'_>) -> (u32, Direction) {
+        let Newcomer { key, hash, sender } = newcomer;
         // Who answers a SYN did not open the connection.
         let answers = segment.flags.syn && segment.ack.is_some();
         let initiator = match sender {
@@ -179,13 +203,18 @@ impl Table {
         });
         if let Some(place) = self.slots.get_mut(index as usize) {
             // Written where it stays: it is large.
-            *place =
-                Some(Slot { flow: Flow::new(), stream, initials, key, initiator, newer: NONE, older: NONE });
+            *place = Some(Slot {
+                flow: Flow::new(),
+                stream,
+                initials,
+                key,
+                hash,
+                entered: false,
+                initiator,
+                newer: NONE,
+                older: NONE,
+            });
         }
-        let Self { slots, hasher, .. } = self;
-        self.live.insert_unique(key.hash_with(hasher), index, |index| {
-            key_of(slots, *index).map_or(0, |key| key.hash_with(hasher))
-        });
         self.link(index);
         (index, if answers { Direction::Backward } else { Direction::Forward })
     }
@@ -196,13 +225,12 @@ impl Table {
         let Some(place) = self.slots.get_mut(index as usize) else {
             return;
         };
-        let Some(&mut Slot { key, initials, .. }) = place.as_mut() else {
+        let Some(&mut Slot { key, hash, entered, initials, .. }) = place.as_mut() else {
             return;
         };
         *place = None;
         self.free.push(index);
-        let hash = key.hash_with(&self.hasher);
-        if let Ok(entry) = self.live.find_entry(hash, |live| *live == index) {
+        if entered && let Ok(entry) = self.live.find_entry(hash, |live| *live == index) {
             entry.remove();
         }
         self.past.add(key, initials, hash, &self.hasher);
@@ -213,6 +241,11 @@ impl Table {
         let newest = self.newest;
         if let Some(slot) = self.slot(newest) {
             slot.newer = index;
+            if !slot.entered {
+                slot.entered = true;
+                let (slots, hash) = (&self.slots, slot_hash(&self.slots, newest));
+                self.live.insert_unique(hash, newest, |index| slot_hash(slots, *index));
+            }
         } else {
             self.oldest = index;
         }
@@ -238,6 +271,11 @@ impl Table {
     }
 }
 
+/// The hash of the key of the connection in a slot.
+fn slot_hash(slots: &[Option<Slot>], index: u32) -> u64 {
+    slots.get(index as usize).and_then(Option::as_ref).map_or(0, |slot| slot.hash)
+}
+
 /// The key of the connection in a slot.
 #[inline]
 fn key_of(slots: &[Option<Slot>], index: u32) -> Option<&Key> {
@@ -246,7 +284,93 @@ fn key_of(slots: &[Option<Slot>], index: u32) -> Option<&Key> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+    use std::net::SocketAddr;
+
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::tcp::seq;
+
+    /// A table that is too simple to be wrong: what is known of each pair of
+    /// endpoints, the initial numbers by address, and whether its connection is open.
+    #[derive(Default)]
+    struct Model {
+        pairs: HashMap<[SocketAddr; 2], (u64, HashMap<SocketAddr, u32>, bool)>,
+        streams: u64,
+    }
+
+    impl Model {
+        /// The stream of a segment, and whether that is a new one; `None` where its
+        /// connection is over.
+        fn take(&mut self, segment: &Segment<'_>) -> Option<(u64, bool)> {
+            let mut pair = [segment.source, segment.destination];
+            pair.sort();
+            let opens = segment.flags.syn && segment.ack.is_none();
+            let own = |numbers: &HashMap<SocketAddr, u32>| numbers.get(&segment.source).copied();
+            let known = self.pairs.get(&pair);
+            let left = known.is_none_or(|(_, numbers, _)| {
+                opens && own(numbers).is_some_and(|number| number != segment.seq)
+            });
+            if left {
+                self.pairs.insert(pair, (self.streams, HashMap::new(), true));
+                self.streams += 1;
+            }
+            let (stream, numbers, open) = self.pairs.get_mut(&pair)?;
+            if (segment.flags.syn && !opens) || own(numbers).is_none() {
+                numbers.insert(segment.source, seq::initial_of_sender(segment));
+            }
+            if let Some(number) = seq::initial_of_receiver(segment) {
+                numbers.entry(segment.destination).or_insert(number);
+            }
+            open.then_some((*stream, left))
+        }
+
+        fn end(&mut self, stream: u64) {
+            self.pairs.values_mut().filter(|pair| pair.0 == stream).for_each(|pair| pair.2 = false);
+        }
+    }
+
+    proptest! {
+        /// Whichever connections are open, end, and have successors.
+        #[test]
+        fn streams_are_numbered_as_by_the_model(
+            steps in vec((0..3_usize, any::<bool>(), 0..3_u32, option::of(0..3_u32), any::<bool>(), 0..4_u8), 1..80),
+        ) {
+            let clients = ["10.0.0.1:1000", "10.0.0.9:1000", "[::1]:1000"].map(|client| client.parse::<SocketAddr>().unwrap());
+            let servers = ["10.0.0.5:80", "10.0.0.5:80", "[::2]:80"].map(|server| server.parse::<SocketAddr>().unwrap());
+            let (mut table, mut model) = (Table::new(100), Model::default());
+            for (pair, from_client, seq, ack, syn, end) in steps {
+                let (client, server) = (clients[pair], servers[pair]);
+                let (source, destination) = if from_client { (client, server) } else { (server, client) };
+                let flags = crate::packet::Flags { syn, ..Default::default() };
+                let stamp = crate::units::Stamp::untimed(1);
+                let segment = Segment { stamp, source, destination, seq, ack, flags, payload: &[], cut: 0 };
+                let streams = table.streams();
+                let place = match table.find(&segment) {
+                    Ok((index, _)) => Some(index),
+                    Err(Stranger::New(newcomer)) => Some(table.open_with(newcomer, &segment).0),
+                    Err(Stranger::Replaces(index)) => {
+                        table.retire(index);
+                        let newcomer = table.take_place(&segment);
+                        Some(table.open_with(newcomer, &segment).0)
+                    }
+                    Err(Stranger::Past) => None,
+                };
+                let found = place.map(|index| (table.slot(index).unwrap().stream.0, table.streams() > streams));
+                prop_assert_eq!(found, model.take(&segment));
+                if let Some(index) = place.filter(|_| end == 0) {
+                    model.end(table.slot(index).unwrap().stream.0);
+                    table.retire(index);
+                }
+                let open = model.pairs.values().filter(|pair| pair.2).count();
+                prop_assert_eq!(table.open(), open);
+                prop_assert_eq!(table.all().len(), open);
+            }
+        }
+    }
 
     /// 100,000 half-open connections have to fit beside everything else.
     #[test]
