@@ -90,7 +90,7 @@ impl Default for Limits {
         Self {
             read_block: 256 << 10,
             batches: 3,
-            trial: 2 << 20,
+            trial: 1 << 20,
             capture_block: 128 << 20,
             out_of_order_stream: 12 << 20,
             out_of_order_total: 128 << 20,

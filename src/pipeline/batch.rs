@@ -1,7 +1,6 @@
 //! Items that the calling thread has read and any thread may work on.
 
 use std::borrow::Cow;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::exchange::Exchange;
@@ -10,7 +9,7 @@ use super::options::Options;
 use super::streams::Streams;
 use super::threads::share;
 use crate::report::{ExchangeEnd, ExchangeHead, JudgedChunk};
-use crate::tcp::{Direction, Piece, StreamItem};
+use crate::tcp::{Close, Direction, Gap, Opening, Piece, StreamItem};
 use crate::units::{Stamp, StreamId};
 
 /// Items in the order in which they were read.
@@ -18,8 +17,19 @@ use crate::units::{Stamp, StreamId};
 pub(super) struct Batch {
     pub(super) octets: Vec<u8>,
     /// By share.
-    parts: Vec<Vec<Item>>,
+    parts: Vec<Part>,
     pub(super) items: u32,
+}
+
+/// The items of a share. They go from one core's cache to another's, so what few
+/// of them have lies elsewhere.
+#[derive(Debug, Default)]
+struct Part {
+    items: Vec<Item>,
+    /// Of each [`Kept::Open`] what it tells.
+    openings: Vec<Opening>,
+    /// Of each [`Kept::Data`] that is late what made it readable.
+    released: Vec<Stamp>,
 }
 
 /// What a part of a batch yields, with the number of the item that yields it.
@@ -34,12 +44,29 @@ struct Item {
     kept: Kept,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Kept {
-    /// A piece, whose octets lie in the batch.
-    Data { direction: Direction, at: u64, octets: Range<usize>, stamp: Stamp, released: Stamp, start: bool },
-    /// Any other item.
-    Other(StreamItem<'static>),
+    Open,
+    /// A piece, whose octets lie in the batch from a place on. It is late where
+    /// another packet than its own made it readable.
+    Data {
+        direction: Direction,
+        start: bool,
+        late: bool,
+        len: u32,
+        from: usize,
+        at: u64,
+        stamp: Stamp,
+    },
+    Gap(Direction, Gap),
+    Fin(Direction, Stamp),
+    Reset {
+        by: Direction,
+        stamp: Stamp,
+        lost: bool,
+    },
+    Conflict(Direction, Stamp),
+    Closed(Close),
 }
 
 /// What a thread found and was told: it may be written over.
@@ -139,33 +166,41 @@ impl Emit for Gathering<'_> {
 
 impl Batch {
     pub(super) fn new(shares: usize) -> Self {
-        Self { octets: Vec::new(), parts: (0..shares).map(|_| Vec::new()).collect(), items: 0 }
+        Self { octets: Vec::new(), parts: (0..shares).map(|_| Part::default()).collect(), items: 0 }
     }
 
-    pub(super) fn push(&mut self, stream: StreamId, item: StreamItem<'_>) {
-        let kept = match item {
-            StreamItem::Data(direction, Piece { at, bytes, stamp, released, segment_start: start }) => {
-                let from = self.octets.len();
-                self.octets.extend_from_slice(&bytes);
-                Kept::Data { direction, at, octets: from..self.octets.len(), stamp, released, start }
-            }
-            StreamItem::Open(opening) => Kept::Other(StreamItem::Open(opening)),
-            StreamItem::Gap(direction, gap) => Kept::Other(StreamItem::Gap(direction, gap)),
-            StreamItem::Fin(direction, stamp) => Kept::Other(StreamItem::Fin(direction, stamp)),
-            StreamItem::Reset { by, stamp, lost } => Kept::Other(StreamItem::Reset { by, stamp, lost }),
-            StreamItem::Conflict(direction, stamp) => Kept::Other(StreamItem::Conflict(direction, stamp)),
-            StreamItem::Closed(close) => Kept::Other(StreamItem::Closed(close)),
-        };
+    pub(super) fn push(&mut self, stream: StreamId, item: &StreamItem<'_>) {
         let share = share(stream, self.parts.len());
-        if let Some(part) = self.parts.get_mut(share) {
-            part.push(Item { number: self.items, stream, kept });
-            self.items += 1;
+        let Some(part) = self.parts.get_mut(share) else { return };
+        let number = self.items;
+        self.items += 1;
+        let mut push = |kept| part.items.push(Item { number, stream, kept });
+        match *item {
+            StreamItem::Data(direction, Piece { at, ref bytes, stamp, released, segment_start: start }) => {
+                let late = released != stamp;
+                // The length of a packet has 32 bits.
+                let (from, len) = (self.octets.len(), u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+                self.octets.extend_from_slice(bytes);
+                push(Kept::Data { direction, start, late, len, from, at, stamp });
+                if late {
+                    part.released.push(released);
+                }
+            }
+            StreamItem::Open(opening) => {
+                push(Kept::Open);
+                part.openings.push(opening);
+            }
+            StreamItem::Gap(direction, gap) => push(Kept::Gap(direction, gap)),
+            StreamItem::Fin(direction, stamp) => push(Kept::Fin(direction, stamp)),
+            StreamItem::Reset { by, stamp, lost } => push(Kept::Reset { by, stamp, lost }),
+            StreamItem::Conflict(direction, stamp) => push(Kept::Conflict(direction, stamp)),
+            StreamItem::Closed(close) => push(Kept::Closed(close)),
         }
     }
 
     /// Whether there is anything for a share.
     pub(super) fn has_part(&self, share: usize) -> bool {
-        self.parts.get(share).is_some_and(|part| !part.is_empty())
+        self.parts.get(share).is_some_and(|part| !part.items.is_empty())
     }
 
     /// Has a share's streams take their part of the batch. Records of what was
@@ -179,20 +214,28 @@ impl Batch {
         spent: &mut Spent,
     ) {
         let mut gathering = Gathering { number: 0, found, spent, began: 0 };
-        for Item { number, stream, kept } in self.parts.get(share).into_iter().flatten() {
+        let Some(Part { items, openings, released }) = self.parts.get(share) else { return };
+        let (mut openings, mut released) = (openings.iter(), released.iter());
+        for &Item { number, stream, kept } in items {
             let item = match kept {
-                Kept::Data { direction, at, octets, stamp, released, start } => {
-                    let bytes = Cow::Borrowed(self.octets.get(octets.clone()).unwrap_or_default());
-                    let (stamp, released) = (*stamp, *released);
-                    StreamItem::Data(
-                        *direction,
-                        Piece { at: *at, bytes, stamp, released, segment_start: *start },
-                    )
+                Kept::Data { direction, start, late, len, from, at, stamp } => {
+                    let octets = self.octets.get(from..from.saturating_add(len as usize));
+                    let bytes = Cow::Borrowed(octets.unwrap_or_default());
+                    let released = if late { released.next().copied() } else { None }.unwrap_or(stamp);
+                    StreamItem::Data(direction, Piece { at, bytes, stamp, released, segment_start: start })
                 }
-                Kept::Other(item) => item.clone(),
+                Kept::Open => match openings.next() {
+                    Some(opening) => StreamItem::Open(*opening),
+                    None => continue,
+                },
+                Kept::Gap(direction, gap) => StreamItem::Gap(direction, gap),
+                Kept::Fin(direction, stamp) => StreamItem::Fin(direction, stamp),
+                Kept::Reset { by, stamp, lost } => StreamItem::Reset { by, stamp, lost },
+                Kept::Conflict(direction, stamp) => StreamItem::Conflict(direction, stamp),
+                Kept::Closed(close) => StreamItem::Closed(close),
             };
-            gathering.number = *number;
-            streams.item(*stream, item, options, &mut gathering);
+            gathering.number = number;
+            streams.item(stream, item, options, &mut gathering);
         }
     }
 
@@ -200,7 +243,22 @@ impl Batch {
     pub(super) fn clear(&mut self, usual: usize) {
         self.octets.clear();
         self.octets.shrink_to(usual * 2);
-        self.parts.iter_mut().for_each(Vec::clear);
+        for Part { items, openings, released } in &mut self.parts {
+            items.clear();
+            openings.clear();
+            released.clear();
+        }
         self.items = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Six of them are a short connection, and they outweigh its octets.
+    #[test]
+    fn an_item_is_a_cache_line() {
+        assert_eq!(size_of::<Item>(), 64);
     }
 }

@@ -406,7 +406,7 @@ impl<'l, 'r> Lane<'l, 'r> {
         if let Some(streams) = &mut self.alone {
             self.outlet.item(streams, stream, item, self.crew.options);
         } else {
-            self.filling.push(stream, item);
+            self.filling.push(stream, &item);
             if self.filling.octets.len() >= self.octets || self.filling.items >= self.most_items {
                 self.submit();
                 self.settle(self.most_batches - 1);
@@ -674,7 +674,7 @@ mod tests {
         let mut ledger = Ledger::new();
         let mut lane = Lane::new(&crew, Outlet { ledger: &mut ledger, output: &mut output });
         for streams in [&[0, 1][..], &[1, 2], &[0, 8]] {
-            streams.iter().for_each(|stream| lane.filling.push(StreamId(*stream), closed()));
+            streams.iter().for_each(|stream| lane.filling.push(StreamId(*stream), &closed()));
             lane.submit();
         }
         let mut state = crew.lock();
