@@ -61,9 +61,9 @@ pub struct Limits {
     /// Streams with state; the longest idle one is let go beyond that.
     pub open_streams: usize,
     /// Streams that are over, of which a late packet is told from the first of
-    /// another; up to twice as many are remembered. Packets come late by a
-    /// retransmission timeout or two, and so many end in that time on a very busy
-    /// server. A table of 2^15 places holds them. At most 65,536.
+    /// another; up to twice as many are remembered, and 65,536 at most. Packets
+    /// come late by a retransmission timeout or two, and so many end in that time
+    /// on a busy server. With more, looking one up leaves the processor's cache.
     pub ended_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
     pub fragments: usize,
@@ -102,7 +102,7 @@ impl Default for Limits {
             join_window: 4 << 20,
             pipelined: 1024,
             open_streams: 100_000,
-            ended_streams: 28 << 10,
+            ended_streams: 14 << 10,
             fragments: 16 << 20,
             coding_ratio: 2048,
             coding_allowance: 16 << 20,

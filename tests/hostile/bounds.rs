@@ -2,6 +2,7 @@
 //! and 512 MiB, dies of no signal, and says in its report what it left out.
 
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,11 +25,19 @@ const KIBIBYTES: u64 = 512 << 10;
 
 /// Runs the program on a capture: its report, which is one by the schema.
 fn run(name: &str, capture: &[u8]) -> Value {
+    let (json, _) = watched(name, &["-f", "json", "--payload", "preview"], capture);
+    let report = serde_json::from_slice(&json).unwrap();
+    schema::assert_report(&report);
+    report
+}
+
+/// Runs the program on a capture: what it writes, and its peak in KiB.
+fn watched(name: &str, args: &[&str], capture: &[u8]) -> (Vec<u8>, u64) {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(capture).unwrap();
     let mut out = tempfile::NamedTempFile::new().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_chunkscope"))
-        .args(["-f", "json", "--payload", "preview"])
+        .args(args)
         .arg(file.path())
         .stdout(Stdio::from(out.reopen().unwrap()))
         .stderr(Stdio::null())
@@ -54,11 +63,9 @@ fn run(name: &str, capture: &[u8]) -> Value {
     };
     assert!(peak < KIBIBYTES, "{name}: {peak} KiB");
     assert!(exit.code().is_some_and(|code| code <= 3), "{name}: {exit}");
-    let mut json = Vec::new();
-    std::io::Read::read_to_end(&mut out, &mut json).unwrap();
-    let report = serde_json::from_slice(&json).unwrap();
-    schema::assert_report(&report);
-    report
+    let mut written = Vec::new();
+    std::io::Read::read_to_end(&mut out, &mut written).unwrap();
+    (written, peak)
 }
 
 fn codes(report: &Value) -> Vec<&str> {
@@ -174,6 +181,27 @@ fn streams_beyond_the_limit_are_let_go_and_counted() {
     assert_eq!(record.exchanges.len(), 5, "what was read of them is told");
 }
 
+/// A connection that the server refuses.
+fn refused(number: u32) -> [Sent; 2] {
+    let mut syn = segment(Side::Client, SYN, [0, 0], b"", false);
+    let address = Ipv4Addr::from_bits(0x0a01_0000 + number / 50_000);
+    syn.source = (address, u16::try_from(2000 + number % 50_000).unwrap()).into();
+    let mut rst = segment(Side::Server, RST, [0, 0], b"", true);
+    rst.destination = syn.source;
+    [syn, rst]
+}
+
+/// Of those that ended no more is remembered than of some.
+#[test]
+fn connections_one_after_the_other_take_no_memory() {
+    let peak = |count| {
+        let sent: Vec<_> = (0..count).flat_map(refused).collect();
+        watched("connections", &["-q", "--threads", "1", "--allow", "nothing"], &segments::write(&sent)).1
+    };
+    let (some, many) = (peak(50_000), peak(200_000));
+    assert!(many < some + 1024, "{some} KiB, {many} KiB");
+}
+
 /// A packet of a connection that ended long before: it isn't known any more that
 /// it was there.
 #[test]
@@ -182,13 +210,6 @@ fn what_comes_too_late_to_be_told_from_a_new_stream_is_counted() {
     limits.ended_streams = 2;
     let options = chunkscope::pipeline::options::Options { limits, ..options() };
     for (late, problems) in [(5, &[][..]), (4, &[]), (0, &["stream-numbers"])] {
-        let refused = |port: u16| {
-            let mut syn = segment(Side::Client, SYN, [0, 0], b"", false);
-            syn.source.set_port(2000 + port);
-            let mut rst = segment(Side::Server, RST, [0, 0], b"", true);
-            rst.destination = syn.source;
-            [syn, rst]
-        };
         let mut sent: Vec<_> = (0..6).flat_map(refused).collect();
         sent.extend(refused(late).into_iter().skip(1));
         let mut record = Record::default();
