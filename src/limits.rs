@@ -61,9 +61,10 @@ pub struct Limits {
     /// Streams with state; the longest idle one is let go beyond that.
     pub open_streams: usize,
     /// Streams that are over, of which a late packet is told from the first of
-    /// another; up to twice as many are remembered, and 65,536 at most. Packets
-    /// come late by a retransmission timeout or two, and so many end in that time
-    /// on a busy server. With more, looking one up leaves the processor's cache.
+    /// another, of each version of IP; at most 65,536. Up to twice as many are
+    /// remembered. Packets come late by a retransmission timeout or two, and so
+    /// many end in that time on a busy server. With more, looking one up leaves the
+    /// processor's cache.
     pub ended_streams: usize,
     /// Octets of incomplete fragmented datagrams, all together.
     pub fragments: usize,

@@ -102,6 +102,7 @@ pub enum Side {
 
 /// A request's head. What was not captured is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct RequestHead {
     /// `GET`.
     pub method: Option<SmolStr>,
@@ -118,6 +119,7 @@ pub struct RequestHead {
 
 /// A response's head. What was not captured is `None`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct ResponseHead {
     /// The status code.
     pub status: Option<u16>,

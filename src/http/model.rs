@@ -28,6 +28,12 @@ impl Model {
         self.0.is_some() && self.0 == other.0
     }
 
+    /// Whether it is known.
+    #[inline]
+    pub(crate) const fn is_known(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The same, for what stays a copy.
     #[inline]
     pub(crate) const fn share(&self) -> Self {

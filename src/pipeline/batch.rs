@@ -32,6 +32,9 @@ struct Part {
     released: Vec<Stamp>,
 }
 
+/// Octets of payload that a record is kept with, to be written over.
+const LIGHT: usize = 16 << 10;
+
 /// What a part of a batch yields, with the number of the item that yields it.
 pub(super) type List = Vec<(u32, Found)>;
 
@@ -71,6 +74,7 @@ enum Kept {
 
 /// What a thread found and was told: it may be written over.
 #[derive(Debug, Default)]
+#[expect(clippy::vec_box, reason = "the boxes are handed on as they are")]
 pub(super) struct Spent {
     lists: Vec<List>,
     /// Out of the lists, not asked for yet.
@@ -81,24 +85,26 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// Takes lists in.
-    pub(super) fn add(&mut self, lists: Vec<List>) {
+    /// Takes lists in, and has no more than `most` with anything in them. What
+    /// can't be written over is let go, and so is what was taken out and nobody
+    /// asked for.
+    pub(super) fn add(&mut self, lists: Vec<List>, most: usize) {
         self.records.clear();
         self.ends.clear();
-        self.lists.extend(lists);
+        for mut list in lists {
+            if !list.iter().all(|(_, found)| is_light(found)) {
+                list.retain(|(_, found)| is_light(found));
+            }
+            self.lists.push(list);
+        }
+        let over = self.lists.len().saturating_sub(most);
+        self.lists.iter_mut().take(over).for_each(Vec::clear);
     }
 
-    /// An empty list, of which there is one where there are more than `most`.
-    pub(super) fn empty(&mut self, most: usize) -> Option<List> {
-        let place = match self.lists.iter().position(Vec::is_empty) {
-            None if self.lists.len() > most => Some(0),
-            place => place,
-        };
-        place.map(|place| {
-            let mut list = self.lists.remove(place);
-            list.clear();
-            list
-        })
+    /// An empty list, if there is one.
+    pub(super) fn empty(&mut self) -> Option<List> {
+        let place = self.lists.iter().position(Vec::is_empty)?;
+        Some(self.lists.remove(place))
     }
 
     fn record(&mut self) -> Option<Box<JudgedChunk>> {
@@ -123,6 +129,11 @@ impl Spent {
     }
 }
 
+/// Whether something found may be kept to be written over.
+const fn is_light(found: &Found) -> bool {
+    matches!(found, Found::One(_) | Found::ExchangeEnd(_) | Found::ExchangeAt(_))
+}
+
 /// Gathers what is found in items.
 struct Gathering<'g> {
     number: u32,
@@ -135,6 +146,17 @@ struct Gathering<'g> {
 impl Emit for Gathering<'_> {
     fn emit(&mut self, found: Found) {
         self.found.push((self.number, found));
+    }
+
+    fn one(&mut self, judged: Box<JudgedChunk>) {
+        if judged.chunk.payload.capacity() <= LIGHT {
+            return self.emit(Found::One(judged));
+        }
+        // What holds much isn't kept: it is told in two.
+        if let Some(event) = judged.events.first() {
+            self.emit(Found::Event(judged.exchange, Arc::clone(event)));
+        }
+        self.emit(Found::Chunk(judged));
     }
 
     fn spare(&mut self) -> Option<Box<JudgedChunk>> {

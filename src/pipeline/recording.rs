@@ -314,10 +314,9 @@ impl<'o> Recording<'o> {
                 reassembler.first_doubtful().map(|stamp| stamp.frame),
                 doubtful,
                 format!(
-                    "{doubtful} {} began without a handshake when more than {} had ended: if that is what came \
-                     late of one of these, streams have higher numbers than in Wireshark from there on",
-                    plural(doubtful, "stream"),
-                    options.limits.ended_streams
+                    "{doubtful} {} began without a handshake when more had ended than are remembered: if that is \
+                     what came late of one of these, streams have higher numbers than in Wireshark from there on",
+                    plural(doubtful, "stream")
                 ),
             );
         }

@@ -71,7 +71,8 @@ const LEAST: usize = 8;
 /// it only the oldest batch is worked on.
 const WAITING_FINDINGS: usize = 2 * FINDINGS;
 
-/// Spent lists that wait for their maker to let go of what is in them.
+/// Spent lists that wait for their maker, and as many that it has at hand to
+/// write over what is in them.
 const SPENT_LISTS: usize = 4;
 
 /// What an item takes besides its octets, as octets, for [`Trial`].
@@ -134,8 +135,8 @@ impl Hand {
 
     /// An empty list, once lists that were told are taken in.
     fn list(&mut self, spent: Vec<List>) -> List {
-        self.spent.add(spent);
-        let mut list = self.spent.empty(SPENT_LISTS).unwrap_or_default();
+        self.spent.add(spent, SPENT_LISTS);
+        let mut list = self.spent.empty().unwrap_or_default();
         list.shrink_to(LIST_ROOM);
         list
     }

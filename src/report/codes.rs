@@ -218,7 +218,7 @@ pub(super) const PROBLEMS: [Code; 22] = [
     Code {
         id: "stream-limit",
         title: "More streams were open at once than are kept",
-        meaning: "The longest idle ones were let go before their end.",
+        meaning: "The longest idle ones were let go before their end. What comes of them much later may be counted as others.",
         advice: "Select connections with --port or --host.",
     },
     Code {

@@ -22,15 +22,18 @@
 //! - A FIN or RST has its turn behind the octets before it. A RST must lie
 //!   within the window; one that its receiver didn't take is forgotten.
 //! - Streams are numbered as Wireshark numbers them: by first packet, and anew
-//!   with a SYN whose number isn't its sender's initial one.
+//!   with a SYN whose number isn't its sender's initial one. What comes of a
+//!   connection after very many others have ended counts as another: of those
+//!   that ended only the last are remembered.
 //!
 //! What is kept for a connection is small while its octets come in order: they
 //! pass through borrowed. What must wait is copied, and bounded for each
 //! direction, for all together, and by the number of open connections.
 //!
 //! `seq` is the only place where sequence numbers wrap. `table` finds and
-//! numbers connections; `flow` is one of them, `half` one of its directions,
-//! `backlog` what that holds back.
+//! numbers connections, by their `key`, and `past` remembers those that are over;
+//! `flow` is one of them, `half` one of its directions, `backlog` what that holds
+//! back.
 
 mod backlog;
 #[cfg(test)]

@@ -153,7 +153,7 @@ impl<K: Eq + Hash> Generations<K> {
         let mut forgot = false;
         if self.young.all.len() >= most {
             mem::swap(&mut self.young, &mut self.old);
-            forgot = !self.young.all.is_empty();
+            forgot = !self.young.places.is_empty();
             self.young.clear();
         }
         self.young.add(over, hash, hasher);

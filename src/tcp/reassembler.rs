@@ -158,8 +158,9 @@ impl Reassembler {
     }
 
     /// How many streams may be none: they began without a SYN when more had
-    /// ended than [`Limits::ended_streams`], and so may be what came late of one
-    /// of these.
+    /// ended than are remembered ([`Limits::ended_streams`]), and so may be what
+    /// came late of one of these. Where streams were [evicted](Self::evicted), one
+    /// that began with a SYN may be what came late of one of those.
     #[must_use]
     pub const fn doubtful(&self) -> u64 {
         self.doubtful

@@ -219,7 +219,7 @@ impl Table {
         (index, if answers { Direction::Backward } else { Direction::Forward })
     }
 
-    /// Drops an open connection; what its number needs is kept.
+    /// Drops an open connection; what its number needs is kept for a while.
     pub fn retire(&mut self, index: u32) {
         self.unlink(index);
         let Some(place) = self.slots.get_mut(index as usize) else {

@@ -198,7 +198,9 @@ fn connections_one_after_the_other_take_no_memory() {
         let sent: Vec<_> = (0..count).flat_map(refused).collect();
         watched("connections", &["-q", "--threads", "1", "--allow", "nothing"], &segments::write(&sent)).1
     };
-    let (some, many) = (peak(50_000), peak(200_000));
+    // A short run may be over before its peak was seen.
+    let some = (0..3).map(|_| peak(100_000)).max().unwrap();
+    let many = peak(300_000);
     assert!(many < some + 1024, "{some} KiB, {many} KiB");
 }
 

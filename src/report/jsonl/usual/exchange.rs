@@ -25,8 +25,9 @@ values! {
     ResponseTime: r#","time":""#,
 }
 
-/// How many models of heads are remembered that say the same.
-const MODELS: usize = 8;
+/// How many models of heads are remembered that say the same: there is one for
+/// each share that streams are dealt out to.
+const MODELS: usize = 16;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -34,8 +35,7 @@ pub(in super::super) struct UsualExchange {
     /// The heads of the exchange that came last, and that others are to be like.
     alike: Option<ExchangeHead>,
     line: Option<Again<{ BEFORE.len() }>>,
-    /// The models of heads whose target and fields are those in it. Each thread
-    /// that finds exchanges has its own.
+    /// The models of heads whose target and fields are those in it.
     models: Vec<(Model, Model)>,
     /// What is known to be in it.
     client: Option<SocketAddr>,
@@ -113,12 +113,14 @@ impl UsualExchange {
         };
         put(&mut self.request, request, [Of::RequestFields, Of::RequestFrame, Of::RequestTime]);
         put(&mut self.response, response, [Of::ResponseFields, Of::ResponseFrame, Of::ResponseTime]);
+        if changed || self.models.len() >= MODELS {
+            self.models.clear();
+        }
         if !same {
-            if changed || self.models.len() >= MODELS {
-                self.models.clear();
-            }
             let (request, response) = (head.request.as_ref()?, head.response.as_ref()?);
-            self.models.push((request.model.share(), response.model.share()));
+            if request.model.is_known() && response.model.is_known() {
+                self.models.push((request.model.share(), response.model.share()));
+            }
         }
         Some(line.text())
     }
