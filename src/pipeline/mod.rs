@@ -356,8 +356,9 @@ impl<'a> Analysis<'a> {
                 output.tell(|report| report.moment());
             }
             self.output.check()?;
-            // What isn't HTTP/1 needn't be read to its end, if it has one.
-            if conversation.is_other() {
+            // What isn't HTTP/1 needn't be read to its end, if it has one, but until it
+            // shows what else it is.
+            if conversation.is_other() && start.len() >= VERSION_OCTETS {
                 break;
             }
         }
