@@ -92,9 +92,7 @@ impl Spent {
         self.records.clear();
         self.ends.clear();
         for mut list in lists {
-            if !list.iter().all(|(_, found)| is_light(found)) {
-                list.retain(|(_, found)| is_light(found));
-            }
+            list.retain(|(_, found)| is_light(found));
             self.lists.push(list);
         }
         let over = self.lists.len().saturating_sub(most);

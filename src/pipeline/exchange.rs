@@ -90,18 +90,13 @@ impl Exchange {
         server: Option<SocketAddr>,
         request: Option<(&RequestHead, Option<Stamp>)>,
     ) -> Box<Self> {
-        let unread = || ExchangeHead {
-            id,
-            client,
-            server,
-            request: request.map(|(head, stamp)| {
+        let unread = || {
+            let request = request.map(|(head, stamp)| {
                 let mut own = RequestHead::default();
                 own.copy(head, stamp);
                 own
-            }),
-            response: None,
-            framing: None,
-            expect: None,
+            });
+            ExchangeHead { client, server, request, ..unknown(id) }
         };
         let Some(mut exchange) = spent else { return Box::new(Self::new(unread())) };
         let Self { end, announced, request: coming, response, evidence, shortfalls, spare } = &mut *exchange;
@@ -160,18 +155,7 @@ impl Exchange {
 
     /// The same, to be told elsewhere: a `spent` one takes its place, which was told.
     pub(super) fn take_end(&mut self, spent: Option<Box<ExchangeEnd>>) -> Box<ExchangeEnd> {
-        let spent = spent.unwrap_or_else(|| {
-            let id = self.end.head.id;
-            untold(ExchangeHead {
-                id,
-                client: None,
-                server: None,
-                request: None,
-                response: None,
-                framing: None,
-                expect: None,
-            })
-        });
+        let spent = spent.unwrap_or_else(|| untold(unknown(self.end.head.id)));
         mem::replace(&mut self.end, spent)
     }
 
@@ -613,6 +597,19 @@ fn stopped_in(chunk: &Chunk) -> Option<Stopped> {
         received: chunk.received,
         size: chunk.size,
     })
+}
+
+/// The head of an exchange of which nothing is known.
+const fn unknown(id: ExchangeId) -> ExchangeHead {
+    ExchangeHead {
+        id,
+        client: None,
+        server: None,
+        request: None,
+        response: None,
+        framing: None,
+        expect: None,
+    }
 }
 
 /// What is told at the end of an exchange of which nothing more than its head is

@@ -135,7 +135,8 @@ impl Table {
             None => {
                 let hash = key.hash_with(&self.hasher);
                 let slots = &self.slots;
-                if let Some(&index) = self.live.find(hash, |index| key_of(slots, *index) == Some(&key)) {
+                let is = |index: &u32| slot_at(slots, *index).is_some_and(|slot| slot.key == key);
+                if let Some(&index) = self.live.find(hash, is) {
                     self.unlink(index);
                     self.link(index);
                     return self.take_in(index, segment, sender);
@@ -150,17 +151,13 @@ impl Table {
         Err(Stranger::Past)
     }
 
-    /// A segment as the first of a connection.
-    fn newcomer(&self, segment: &Segment<'_>) -> Newcomer {
-        let (key, sender) = Key::of(segment);
-        Newcomer { key, hash: key.hash_with(&self.hasher), sender }
-    }
-
-    /// The same of one whose endpoints had another connection, which is over now.
+    /// A segment as the first of a connection whose endpoints had another one,
+    /// which is over.
     pub fn take_place(&mut self, segment: &Segment<'_>) -> Newcomer {
-        let newcomer = self.newcomer(segment);
-        self.past.remove(&newcomer.key, newcomer.hash);
-        newcomer
+        let (key, sender) = Key::of(segment);
+        let hash = key.hash_with(&self.hasher);
+        self.past.remove(&key, hash);
+        Newcomer { key, hash, sender }
     }
 
     /// Takes in a segment between the endpoints of an open connection, if it
@@ -243,8 +240,10 @@ impl Table {
             slot.newer = index;
             if !slot.entered {
                 slot.entered = true;
-                let (slots, hash) = (&self.slots, slot_hash(&self.slots, newest));
-                self.live.insert_unique(hash, newest, |index| slot_hash(slots, *index));
+                let hash = slot.hash;
+                let slots = &self.slots;
+                let hash_of = |index: &u32| slot_at(slots, *index).map_or(0, |slot| slot.hash);
+                self.live.insert_unique(hash, newest, hash_of);
             }
         } else {
             self.oldest = index;
@@ -271,15 +270,10 @@ impl Table {
     }
 }
 
-/// The hash of the key of the connection in a slot.
-fn slot_hash(slots: &[Option<Slot>], index: u32) -> u64 {
-    slots.get(index as usize).and_then(Option::as_ref).map_or(0, |slot| slot.hash)
-}
-
-/// The key of the connection in a slot.
+/// The slot of that number.
 #[inline]
-fn key_of(slots: &[Option<Slot>], index: u32) -> Option<&Key> {
-    slots.get(index as usize)?.as_ref().map(|slot| &slot.key)
+fn slot_at(slots: &[Option<Slot>], index: u32) -> Option<&Slot> {
+    slots.get(index as usize)?.as_ref()
 }
 
 #[cfg(test)]
